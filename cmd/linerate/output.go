@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linerate/linerate/internal/report"
+	"github.com/linerate/linerate/result"
+)
+
+// output is how a verb that makes a Result shows and judges it.
+type output struct {
+	json   bool
+	file   string
+	expect string
+}
+
+// addOutput gives cmd the flags that every measuring verb has.
+func addOutput(cmd *cobra.Command) *output {
+	o := &output{}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print the result as JSON ("+result.SchemaID+")")
+	f.StringVarP(&o.file, "out", "o", "", "also write the result to `FILE`; .json, .csv, .html or .txt by its ending")
+	f.StringVar(&o.expect, "expect", "", "exit with status 4 if goodput is below `RATE`, such as 940Mbit/s")
+	return o
+}
+
+// target returns the rate of --expect in bit/s, 0 where none was given. Verbs
+// call it before they start, so that a typing error costs no measurement.
+func (o *output) target() (float64, error) {
+	if o.expect == "" {
+		return 0, nil
+	}
+	v, err := result.ParseRate(o.expect)
+	if err != nil {
+		return 0, usagef("--expect: %v", err)
+	}
+	return v, nil
+}
+
+// deliver shows r, writes it to --out and compares it with --expect. runErr is
+// how the run ended; the partial result of a failed run is delivered first.
+func (o *output) deliver(c cli, r *result.Result, runErr error) error {
+	if r == nil {
+		return runErr
+	}
+	show := report.Text
+	if o.json {
+		show = result.Encode
+	}
+	err := show(c.out, r)
+	if o.file != "" {
+		err = errors.Join(err, writeResult(o.file, r))
+	}
+	return errors.Join(runErr, err, o.judge(r))
+}
+
+// judge compares the goodput of r with --expect.
+func (o *output) judge(r *result.Result) error {
+	want, err := o.target()
+	if want == 0 || err != nil {
+		return err
+	}
+	got, ok := result.Get(r.Totals, result.Goodput)
+	if !ok {
+		return fmt.Errorf("--expect %s: the result has no goodput: %w", o.expect, errMissed)
+	}
+	if got < want {
+		return fmt.Errorf("goodput %s is below %s: %w", result.FormatRate(got), result.FormatRate(want), errMissed)
+	}
+	return nil
+}
+
+// writeResult writes r to a file in the format of its ending; it is complete
+// or absent, never half written.
+func writeResult(name string, r *result.Result) error {
+	render, ok := map[string]func(io.Writer, *result.Result) error{
+		".json": result.Encode, ".txt": report.Text, ".csv": report.CSV, ".html": report.HTML,
+	}[strings.ToLower(filepath.Ext(name))]
+	if !ok {
+		return usagef("--out %s: want a name that ends in .json, .csv, .html or .txt", name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".linerate-*")
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	defer os.Remove(f.Name())
+	err = errors.Join(render(f, r), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return fmt.Errorf("--out %s: %w", name, err)
+	}
+	return nil
+}

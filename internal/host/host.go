@@ -1,0 +1,34 @@
+// Package host is the box whose counters are read and whose settings are
+// changed, seen as a tree of files: proc/, sys/ and a synthetic ethtool/.
+//
+// Because it is a tree, a host can be live, a directory or tar copied from a
+// board on which Go does not run, or a map in a test, and no meter can tell
+// which.
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// ErrUnsupported is returned where the platform, kernel or driver cannot do
+// what was asked. It wraps errors.ErrUnsupported.
+var ErrUnsupported = fmt.Errorf("host: %w", errors.ErrUnsupported)
+
+// Host is a readable, and if live writable, tree of counters and settings.
+type Host interface {
+	fs.FS // "proc/net/softnet_stat", "sys/class/net/eth0/mtu", "ethtool/eth0/coalesce"
+
+	// Write changes a setting. Recorded hosts return ErrUnsupported.
+	Write(name, value string) error
+}
+
+// Recorded returns a read-only Host over a copied tree.
+func Recorded(tree fs.FS) Host { return recorded{tree} }
+
+type recorded struct{ fs.FS }
+
+func (recorded) Write(name, _ string) error {
+	return fmt.Errorf("write %s: recorded host: %w", name, ErrUnsupported)
+}
