@@ -1,0 +1,53 @@
+# Two commands matter: make run, make test. The rest serves those who change
+# the code; CONTRIBUTING.md says when to use what.
+
+GO      ?= go
+PLATFORMS = linux/amd64 linux/arm64 linux/arm/7 linux/mipsle linux/ppc64 linux/riscv64 windows/amd64 darwin/arm64
+
+.PHONY: run build test peers lint generate fresh unit race lab cross bench clean
+
+run: build
+	bin/linerate ladder
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/linerate ./cmd/linerate
+
+# Everything CI runs, cheapest first.
+test: peers lint fresh cross unit
+
+# The foreign programs that judge us.
+peers:
+	sh test/peers.sh
+
+lint:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "gofmt: run gofmt -w on these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+generate:
+	$(GO) generate ./...
+
+# What is generated and committed is what the source generates.
+fresh:
+	sh test/fresh.sh
+
+# LINERATE_LAB=1: a test whose peer or right is missing fails and says so,
+# instead of being skipped.
+unit:
+	LINERATE_LAB=1 $(GO) test -timeout 20m ./...
+
+race:
+	LINERATE_LAB=1 $(GO) test -race -timeout 30m ./...
+
+cross:
+	@set -e; for p in $(PLATFORMS); do \
+		os=$${p%%/*}; rest=$${p#*/}; arch=$${rest%%/*}; arm=; case $$rest in */*) arm=$${rest#*/};; esac; \
+		echo "build $$p"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch GOARM=$$arm $(GO) build -trimpath -ldflags "-s -w" -o bin/cross/linerate-$$os-$$arch ./cmd/linerate; \
+	done
+	@size=$$(wc -c < bin/cross/linerate-linux-arm); echo "linux/arm v7: $$size bytes"; test $$size -le 20000000
+
+bench:
+	sh test/bench.sh
+
+clean:
+	rm -rf bin
