@@ -6,28 +6,17 @@ import (
 	"time"
 )
 
-// The kinds of a ListEntry.
-const (
-	ListFile  = 'f'
-	ListDir   = 'd'
-	ListLink  = 'l'
-	ListOther = '?' // device, pipe, socket
-)
+// TypeOther stands for devices, pipes and sockets, which LIST shows and no
+// transfer can read.
+const TypeOther = "OS.unix=other"
 
-// ListEntry is one line of a LIST reply. RFC 959 4.1.3 leaves the format to
-// the server; ParseListLine reads those in use.
-type ListEntry struct {
-	Name   string
-	Kind   rune      // ListFile, ListDir, ListLink or ListOther
-	Size   int64     // bytes; -1 where the line gives none
-	Time   time.Time // taken as UTC, since LIST names no zone; zero where unreadable
-	Target string    // of a ListLink
-}
-
-// ParseListLine reads one line as ls -l or a DOS directory prints it. ok is
-// false for lines that name no file: "total 12", blank ones, and formats it
-// doesn't know. now decides the year of dates written without one.
-func ParseListLine(line string, now time.Time) (e ListEntry, ok bool) {
+// ParseListLine reads one line of a LIST reply as ls -l or a DOS directory
+// prints it; RFC 959 4.1.3 leaves the format to the server. ok is false for
+// lines that name no file: "total 12", blank ones, and formats it doesn't know.
+// now decides the year of dates written without one; times are taken as UTC,
+// since LIST names no zone. A link's target follows its type and a colon, as
+// MLSD has it.
+func ParseListLine(line string, now time.Time) (e Entry, ok bool) {
 	line = strings.TrimRight(line, "\r\n")
 	if e, ok = parseUnix(line, now); !ok {
 		e, ok = parseDOS(line)
@@ -37,13 +26,13 @@ func ParseListLine(line string, now time.Time) (e ListEntry, ok bool) {
 
 // parseUnix reads "-rw-r--r-- 1 owner group 4096 Nov 28 12:34 name" with any
 // number of columns before the size, which ends where a date begins.
-func parseUnix(line string, now time.Time) (ListEntry, bool) {
-	kind, ok := map[string]rune{
-		"-": ListFile, "d": ListDir, "l": ListLink, "b": ListOther, "c": ListOther, "p": ListOther, "s": ListOther,
+func parseUnix(line string, now time.Time) (Entry, bool) {
+	typ, ok := map[string]string{
+		"-": TypeFile, "d": TypeDir, "l": TypeLink, "b": TypeOther, "c": TypeOther, "p": TypeOther, "s": TypeOther,
 	}[line[:min(1, len(line))]]
 	cols := columns(line)
 	if !ok || len(cols) < 4 || len(cols[0].text) < 10 {
-		return ListEntry{}, false
+		return Entry{}, false
 	}
 	for i := 2; i+1 < len(cols); i++ {
 		at, used := parseUnixTime(cols[i:], now)
@@ -51,16 +40,16 @@ func parseUnix(line string, now time.Time) (ListEntry, bool) {
 		if used == 0 || err != nil || i+used > len(cols) {
 			continue
 		}
-		e := ListEntry{Kind: kind, Size: size, Time: at, Name: rest(line, cols[i+used-1])}
-		if kind == ListLink {
-			e.Name, e.Target, _ = strings.Cut(e.Name, " -> ")
-		}
-		if kind != ListFile || size < 0 {
-			e.Size = -1
+		e := Entry{Type: typ, Size: -1, Modify: at, Mode: -1, Name: rest(line, cols[i+used-1])}
+		switch name, target, arrow := strings.Cut(e.Name, " -> "); {
+		case typ == TypeLink && arrow:
+			e.Name, e.Type = name, TypeLink+":"+target
+		case typ == TypeFile && size >= 0:
+			e.Size = size
 		}
 		return e, true
 	}
-	return ListEntry{}, false
+	return Entry{}, false
 }
 
 // parseUnixTime reads the date at the head of cols and says how many columns
@@ -102,25 +91,25 @@ func parseUnixTime(cols []column, now time.Time) (at time.Time, used int) {
 
 // parseDOS reads "11-28-26  03:04PM       <DIR>          name", as IIS and
 // boards that imitate it print.
-func parseDOS(line string) (ListEntry, bool) {
+func parseDOS(line string) (Entry, bool) {
 	cols := columns(line)
 	if len(cols) < 4 {
-		return ListEntry{}, false
+		return Entry{}, false
 	}
 	at, err := parseDOSTime(cols[0].text + " " + strings.ToUpper(cols[1].text))
 	if err != nil {
-		return ListEntry{}, false
+		return Entry{}, false
 	}
 	// The name's column is padded with blanks, so leading ones can't be told apart.
-	e := ListEntry{Kind: ListFile, Time: at, Name: line[cols[3].begin:]}
+	e := Entry{Type: TypeFile, Size: -1, Modify: at, Mode: -1, Name: line[cols[3].begin:]}
 	switch what := strings.ToUpper(cols[2].text); what {
 	case "<DIR>":
-		e.Kind, e.Size = ListDir, -1
+		e.Type = TypeDir
 	case "<SYMLINKD>", "<SYMLINK>", "<JUNCTION>":
-		e.Kind, e.Size = ListLink, -1
+		e.Type = TypeLink
 	default:
 		if e.Size, err = strconv.ParseInt(strings.ReplaceAll(what, ",", ""), 10, 64); err != nil || e.Size < 0 {
-			return ListEntry{}, false
+			return Entry{}, false
 		}
 	}
 	return e, true
