@@ -3,6 +3,7 @@ package result
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind tells how a metric behaves over time.
@@ -33,13 +34,18 @@ func Metrics() []Metric {
 
 // Lookup finds a metric by name.
 func Lookup(name string) (Metric, bool) {
-	for _, m := range Metrics() {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	return Metric{}, false
+	m, ok := byName()[name]
+	return m, ok
 }
+
+// byName indexes the table once: readers look up every value they see.
+var byName = sync.OnceValue(func() map[string]Metric {
+	index := map[string]Metric{}
+	for _, m := range Metrics() {
+		index[m.Name] = m
+	}
+	return index
+})
 
 // Heading returns the column head, made from the name where none is declared.
 func (m Metric) Heading() string {

@@ -13,12 +13,13 @@ var (
 	NICFrames       = Metric{"nic_frames_total", Counter, "frame", "frames", "Frames of one interface and direction (rx, tx).", "RFC 2863 ifTable"}
 	NICBytes        = Metric{"nic_bytes_total", Counter, "B", "bytes", "Bytes of one interface and direction (rx, tx), without FCS.", "RFC 2863 ifTable"}
 	NICErrors       = Metric{"nic_errors_total", Counter, "frame", "errors", "Frames in error of one interface and direction.", "RFC 2863 ifTable"}
-	NICDropped      = Metric{"nic_dropped_total", Counter, "frame", "drops", "Frames dropped by one interface and direction.", "RFC 2863 ifTable"}
+	NICDropped      = Metric{"nic_dropped_total", Counter, "frame", "drops", "Frames dropped by one interface and direction, by reason (dropped, missed).", "RFC 2863 ifTable"}
+	NICLinkStat     = Metric{"nic_link_stat_total", Counter, "1", "link statistic", "Another total of the kernel for one interface, such as rx_crc_errors.", "linux rtnl_link_stats64"}
 	NICStat         = Metric{"nic_driver_stat_total", Counter, "1", "driver statistic", "A statistic of the driver (ethtool -S).", "ethtool-netlink STATS"}
 	MeterCost       = Metric{"meter_read_seconds_total", Counter, "s", "meter cost", "Time spent reading one meter.", ""}
 )
 
 func hostMetrics() []Metric {
 	return []Metric{CPUSeconds, ProcessCPU, Interrupts, SoftnetFrames, SoftnetDropped, SoftnetSqueezed, SoftnetRPS,
-		NICFrames, NICBytes, NICErrors, NICDropped, NICStat, MeterCost}
+		NICFrames, NICBytes, NICErrors, NICDropped, NICLinkStat, NICStat, MeterCost}
 }

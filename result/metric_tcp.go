@@ -22,6 +22,15 @@ var (
 	SegmentsIn       = Metric{"tcp_segments_in_total", Counter, "segment", "segments in", "Segments received, also pure ACKs.", "RFC 4898"}
 	DataSegmentsOut  = Metric{"tcp_data_segments_out_total", Counter, "segment", "data out", "Segments with payload sent.", "RFC 4898"}
 	DataSegmentsIn   = Metric{"tcp_data_segments_in_total", Counter, "segment", "data in", "Segments with payload received.", "RFC 4898"}
+	TCPRTTVar        = Metric{"tcp_round_trip_variation_seconds", Gauge, "s", "RTT variation", "Round-trip time variation.", "RFC 6298 2"}
+	TCPSsthresh      = Metric{"tcp_slow_start_threshold_segments", Gauge, "segment", "ssthresh", "Slow start threshold; absent before the first loss.", "RFC 5681 3.1"}
+	TCPNotSent       = Metric{"tcp_not_sent_bytes", Gauge, "B", "not sent", "Bytes in the send buffer not sent yet.", "linux tcp_info tcpi_notsent_bytes"}
+	TCPReceiveSpace  = Metric{"tcp_receive_space_bytes", Gauge, "B", "rcv_space", "What receive autotuning aims the window at.", "linux tcp_info tcpi_rcv_space"}
+	TCPAppLimited    = Metric{"tcp_application_limited", Gauge, "1", "app limited", "1 where the latest delivery rate was bound by the application.", "linux tcp_info tcpi_delivery_rate_app_limited"}
+	TCPBytesAcked    = Metric{"tcp_acknowledged_bytes_total", Counter, "B", "acknowledged", "Payload that the peer has acknowledged.", "RFC 4898 tcpEStatsAppHCThruOctetsAcked"}
+	TCPBytesReceived = Metric{"tcp_received_bytes_total", Counter, "B", "received", "Payload received in order.", "RFC 4898 tcpEStatsAppHCThruOctetsReceived"}
+	TCPBytesResent   = Metric{"tcp_retransmitted_bytes_total", Counter, "B", "resent", "Payload sent again.", "RFC 4898 tcpEStatsPerfOctetsRetrans"}
+	TCPSocketDrops   = Metric{"tcp_socket_drops_total", Counter, "segment", "socket drops", "Segments the socket dropped.", "linux SK_MEMINFO_DROPS"}
 	SegmentsPerACK   = Metric{"tcp_segments_per_ack", Gauge, "1", "segments/ACK", "Data segments covered by one pure ACK.", "RFC 5681 4.2"}
 	BytesPerACK      = Metric{"tcp_bytes_per_ack", Gauge, "B", "bytes/ACK", "Payload covered by one pure ACK.", "RFC 5681 4.2"}
 )
@@ -29,5 +38,6 @@ var (
 func tcpMetrics() []Metric {
 	return []Metric{TCPRTT, TCPMinRTT, TCPWindow, TCPWindowScale, TCPCwnd, TCPMSS, TCPSendBuffer, TCPReceiveBuffer, TCPInFlight,
 		TCPBusy, TCPRwndLimited, TCPSndbufLimited, TCPRetransmits, TCPPacingRate, TCPDeliveryRate,
+		TCPRTTVar, TCPSsthresh, TCPNotSent, TCPReceiveSpace, TCPAppLimited, TCPBytesAcked, TCPBytesReceived, TCPBytesResent, TCPSocketDrops,
 		SegmentsOut, SegmentsIn, DataSegmentsOut, DataSegmentsIn, SegmentsPerACK, BytesPerACK}
 }

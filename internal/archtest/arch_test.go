@@ -30,7 +30,7 @@ var levels = []struct {
 	{"internal/host/...", []string{"result"}},
 	{"internal/port/...", []string{"result", "internal/wire/frame"}},
 	{"internal/wire/...", []string{"result", "internal/wire/frame"}},
-	{"internal/meter/...", []string{"result", "internal/host"}},
+	{"internal/meter/...", []string{"result", "internal/host/..."}},
 	{"internal/workload/...", []string{"result", "internal/host", "internal/port", "internal/wire/..."}},
 	{"internal/capture/...", []string{"result", "internal/host", "internal/port", "internal/wire/..."}},
 	{"internal/model/...", []string{"result", "internal/wire/frame"}},

@@ -1,0 +1,190 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/linerate/linerate/internal/host/netlink"
+)
+
+// links is the tree below link/: what rtnetlink says of each interface of the
+// reading thread's namespace, one value a file.
+type links struct{}
+
+// linkAttr is one file below link/<if>/.
+type linkAttr struct {
+	name string
+	typ  uint16
+	set  bool // it can be written
+	show func([]byte) string
+}
+
+func linkAttrs() []linkAttr {
+	return []linkAttr{
+		{"stats64", unix.IFLA_STATS64, false, showStats64},
+		{"mtu", unix.IFLA_MTU, true, showUint},
+		{"min_mtu", unix.IFLA_MIN_MTU, false, showUint},
+		{"max_mtu", unix.IFLA_MAX_MTU, false, showUint},
+		{"tx_queue_len", unix.IFLA_TXQLEN, true, showUint},
+		{"gso_max_size", unix.IFLA_GSO_MAX_SIZE, true, showUint},
+		{"gro_max_size", unix.IFLA_GRO_MAX_SIZE, true, showUint},
+		{"num_rx_queues", unix.IFLA_NUM_RX_QUEUES, false, showUint},
+		{"num_tx_queues", unix.IFLA_NUM_TX_QUEUES, false, showUint},
+		{"carrier", unix.IFLA_CARRIER, false, showUint},
+		{"address", unix.IFLA_ADDRESS, false, func(b []byte) string { return net.HardwareAddr(b).String() }},
+		{"qdisc", unix.IFLA_QDISC, false, netlink.String},
+		{"operstate", unix.IFLA_OPERSTATE, false, showOperState},
+		{"kind", unix.IFLA_LINKINFO, false, showKind},
+	}
+}
+
+func showUint(b []byte) string {
+	v, _ := netlink.Uint(b, binary.NativeEndian)
+	return strconv.FormatUint(v, 10)
+}
+
+// showOperState names a state of RFC 2863 3.1.14 (ifOperStatus).
+func showOperState(b []byte) string {
+	states := []string{"unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"}
+	if v, ok := netlink.Uint(b, binary.NativeEndian); ok && v < uint64(len(states)) {
+		return states[v]
+	}
+	return "unknown"
+}
+
+// showKind is the kind of a virtual device: veth, bridge, vlan.
+func showKind(b []byte) string {
+	for typ, v := range netlink.Attributes(b, binary.NativeEndian) {
+		if typ == unix.IFLA_INFO_KIND {
+			return netlink.String(v)
+		}
+	}
+	return ""
+}
+
+// showStats64 writes struct rtnl_link_stats64 with the names of
+// sys/class/net/<if>/statistics.
+func showStats64(b []byte) string {
+	var out strings.Builder
+	for i, name := range stats64Names() {
+		if len(b) < 8*(i+1) {
+			break
+		}
+		fmt.Fprintf(&out, "%s %d\n", name, binary.NativeEndian.Uint64(b[8*i:]))
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func stats64Names() []string {
+	return []string{"rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped",
+		"multicast", "collisions", "rx_length_errors", "rx_over_errors", "rx_crc_errors", "rx_frame_errors", "rx_fifo_errors",
+		"rx_missed_errors", "tx_aborted_errors", "tx_carrier_errors", "tx_fifo_errors", "tx_heartbeat_errors",
+		"tx_window_errors", "rx_compressed", "tx_compressed", "rx_nohandler", "rx_otherhost_dropped"}
+}
+
+func (links) open(rest string) (fs.File, error) {
+	ifname, attr, leaf := strings.Cut(rest, "/")
+	if rest == "" {
+		return listLinks("link")
+	}
+	msgs, err := linkRequest(unix.RTM_GETLINK, ifname, nil)
+	if err != nil {
+		return nil, err
+	}
+	have := map[uint16][]byte{}
+	for _, m := range msgs {
+		for typ, v := range netlink.Attributes(m.Data[min(len(m.Data), unix.SizeofIfInfomsg):], binary.NativeEndian) {
+			have[typ] = v
+		}
+	}
+	var names []string
+	for _, a := range linkAttrs() {
+		v, ok := have[a.typ]
+		switch {
+		case !ok:
+		case leaf && a.name == attr:
+			return file(rest, []byte(a.show(v)+"\n")), nil
+		default:
+			names = append(names, a.name)
+		}
+	}
+	if leaf {
+		return nil, fs.ErrNotExist
+	}
+	return dir(ifname, entries(names...)), nil
+}
+
+func (links) write(rest, value string) error {
+	ifname, attr, _ := strings.Cut(rest, "/")
+	for _, a := range linkAttrs() {
+		if a.name != attr || !a.set {
+			continue
+		}
+		v, err := strconv.ParseUint(strings.TrimSpace(value), 10, 32)
+		if err != nil {
+			return fmt.Errorf("%q: want a number", value)
+		}
+		var set netlink.Attrs
+		set.Uint32(a.typ, uint32(v))
+		_, err = linkRequest(unix.RTM_NEWLINK, ifname, set)
+		return err
+	}
+	return fmt.Errorf("not a setting: %w", ErrUnsupported)
+}
+
+// linkRequest sends one rtnetlink request about an interface (RFC 3549 3.1).
+func linkRequest(typ uint16, ifname string, attrs netlink.Attrs) ([]netlink.Message, error) {
+	c, err := netlink.Dial(unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	body := netlink.Attrs(make([]byte, unix.SizeofIfInfomsg))
+	body.String(unix.IFLA_IFNAME, ifname)
+	msgs, err := c.Request(typ, 0, append(body, attrs...))
+	if errors.Is(err, unix.ENODEV) {
+		return nil, fmt.Errorf("no interface %s in this network namespace: %w", ifname, fs.ErrNotExist)
+	}
+	return msgs, err
+}
+
+// linkNames lists the interfaces of the reading thread's namespace.
+func linkNames() ([]string, error) {
+	c, err := netlink.Dial(unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	msgs, err := c.Request(unix.RTM_GETLINK, unix.NLM_F_DUMP, make([]byte, unix.SizeofIfInfomsg))
+	if err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", err)
+	}
+	var names []string
+	for _, m := range msgs {
+		for typ, v := range netlink.Attributes(m.Data[min(len(m.Data), unix.SizeofIfInfomsg):], binary.NativeEndian) {
+			if typ == unix.IFLA_IFNAME {
+				names = append(names, netlink.String(v))
+			}
+		}
+	}
+	return names, nil
+}
+
+// listLinks opens a directory with one directory for each interface.
+func listLinks(name string) (fs.File, error) {
+	names, err := linkNames()
+	if err != nil {
+		return nil, err
+	}
+	for i := range names {
+		names[i] += "/"
+	}
+	return dir(name, entries(names...)), nil
+}

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Live returns the box this process runs on, in the network namespace of the
+// thread that reads: a goroutine that moved its thread to another namespace
+// (and locked it) reads that one's proc/net, link, ethtool and sockdiag.
+// sys/class/net belongs to the namespace that mounted it; link/ does not have
+// that trap. In opens another namespace from any goroutine.
+func Live() (Host, error) { return live{os.DirFS("/")}, nil }
+
+type live struct{ root fs.FS }
+
+// source is a part of the tree that is not a file of the kernel's own.
+type source interface {
+	open(rest string) (fs.File, error)
+	write(rest, value string) error
+}
+
+// sources are the synthetic parts by the first element of their names.
+func sources() map[string]source {
+	return map[string]source{"link": links{}, "sockdiag": sockdiag{}}
+}
+
+func (l live) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	top, rest, _ := strings.Cut(name, "/")
+	if s, ok := sources()[top]; ok {
+		f, err := s.open(rest)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+		return f, nil
+	}
+	switch top {
+	case ".":
+		return dir(".", entries("proc/", "sys/", "link/", "sockdiag/")), nil
+	case "proc", "sys":
+		return l.root.Open(perThread(name))
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// ReadFile reads a file in one go: fs.ReadFile would ask for the first byte
+// alone, since files of proc have no size, and a sysctl of many numbers answers
+// a second read with nothing.
+func (l live) ReadFile(name string) ([]byte, error) {
+	if top, _, _ := strings.Cut(name, "/"); fs.ValidPath(name) && (top == "proc" || top == "sys") {
+		return os.ReadFile(filepath.Join("/", perThread(name)))
+	}
+	f, err := l.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+func (l live) Write(name, value string) error {
+	if !fs.ValidPath(name) {
+		return fmt.Errorf("write %s: %w", name, fs.ErrInvalid)
+	}
+	top, rest, _ := strings.Cut(name, "/")
+	if s, ok := sources()[top]; ok {
+		if err := s.write(rest, value); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+		return nil
+	}
+	if top != "proc" && top != "sys" {
+		return fmt.Errorf("write %s: %w", name, fs.ErrNotExist)
+	}
+	// No O_CREATE: a setting that the kernel does not have must not look set.
+	f, err := os.OpenFile(filepath.Join("/", perThread(name)), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return fmt.Errorf("write %w", err)
+	}
+	_, err = f.WriteString(value)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %q: %w", name, value, err)
+	}
+	return nil
+}
+
+// perThread names the file of the reading thread's network namespace: proc/net
+// is a link to proc/self/net, which shows the namespace of the process's first
+// thread.
+func perThread(name string) string {
+	if rest, ok := strings.CutPrefix(name, "proc/net"); ok && (rest == "" || rest[0] == '/') {
+		return "proc/thread-self/net" + rest
+	}
+	return name
+}
