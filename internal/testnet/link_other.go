@@ -1,0 +1,21 @@
+//go:build !linux
+
+package testnet
+
+// Connect joins two namespaces with a veth pair.
+func Connect(_, _ *Namespace, _ LinkOptions) (*Link, error) { return nil, errUnsupported }
+
+// SetMTU changes the MTU of one end.
+func (End) SetMTU(int) error { return errUnsupported }
+
+// SetUp sets the interface up or down.
+func (End) SetUp(bool) error { return errUnsupported }
+
+// Frames counts what one end has sent and received.
+func (End) Frames() (tx, rx uint64, err error) { return 0, 0, errUnsupported }
+
+// SetOffload switches a set of offload features of one end.
+func (End) SetOffload(Offload) error { return errUnsupported }
+
+// Shape limits what this end sends.
+func (End) Shape(float64) error { return errUnsupported }
