@@ -26,7 +26,7 @@ func addOutput(cmd *cobra.Command) *output {
 	o := &output{}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print the result as JSON ("+result.SchemaID+")")
-	f.StringVarP(&o.file, "out", "o", "", "also write the result to `FILE`; .json, .csv, .html or .txt by its ending")
+	f.StringVarP(&o.file, "out", "o", "", "also write the result to `FILE`; .json, .csv, .html, .txt or .prom by its ending")
 	f.StringVar(&o.expect, "expect", "", "exit with status 4 if goodput is below `RATE`, such as 940Mbit/s")
 	return o
 }
@@ -77,21 +77,39 @@ func (o *output) judge(r *result.Result) error {
 	return nil
 }
 
-// writeResult writes r to a file in the format of its ending; it is complete
-// or absent, never half written.
+// writeResult writes r to a file in the format of its ending.
 func writeResult(name string, r *result.Result) error {
-	render, ok := map[string]func(io.Writer, *result.Result) error{
-		".json": result.Encode, ".txt": report.Text, ".csv": report.CSV, ".html": report.HTML,
-	}[strings.ToLower(filepath.Ext(name))]
-	if !ok {
-		return usagef("--out %s: want a name that ends in .json, .csv, .html or .txt", name)
+	show, err := rendererFor(name)
+	if err != nil {
+		return err
 	}
+	return writeFile(name, func(w io.Writer) error { return show(w, r) })
+}
+
+// rendererFor picks the format by the ending of a file's name.
+func rendererFor(name string) (renderer, error) {
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(name)), ".")
+	switch format {
+	case "txt":
+		format = "text"
+	case "prom":
+		format = "prometheus"
+	}
+	show, ok := renderers()[format]
+	if !ok {
+		return nil, usagef("--out %s: want a name that ends in .json, .csv, .html, .txt or .prom", name)
+	}
+	return show, nil
+}
+
+// writeFile writes a file that is complete or absent, never half written.
+func writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".linerate-*")
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	defer os.Remove(f.Name())
-	err = errors.Join(render(f, r), f.Chmod(0o644), f.Close())
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}

@@ -2,20 +2,210 @@
 package report
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/linerate/linerate/result"
 )
 
-// Text writes a summary for a terminal.
+// Text writes a summary for a terminal of 100 columns: what was done, what it
+// came to, what bounds it, what was changed and what could not be read.
 func Text(w io.Writer, r *result.Result) error {
-	_, err := fmt.Fprintf(w, "%s (%s)\n", r.Workload.Kind, r.Origin)
-	return err
+	t := &text{Writer: bufio.NewWriter(w)}
+	t.opening(r)
+	t.totals(r)
+	t.trials(r)
+	t.readings(r)
+	t.findings(r)
+	t.changes(r)
+	t.gaps(r)
+	return t.Flush()
 }
 
-// CSV writes one line per value.
-func CSV(w io.Writer, r *result.Result) error { return nil }
+// text is a report being written; bufio keeps the first error until Flush.
+type text struct{ *bufio.Writer }
 
-// HTML writes a page that needs nothing else.
-func HTML(w io.Writer, r *result.Result) error { return nil }
+func (t *text) line(format string, args ...any) {
+	_, _ = fmt.Fprintf(t, strings.TrimRight(format, " ")+"\n", args...)
+}
+
+// section opens a part with its title.
+func (t *text) section(title string) { t.line("\n%s", title) }
+
+// item writes text behind a label, wrapped under its own beginning.
+func (t *text) item(indent int, label, body string) {
+	const labels = 10
+	start := indent + labels
+	for i, l := range wrap(printable(body), width-start) {
+		if i > 0 {
+			label = ""
+		}
+		t.line("%s%-*s  %s", strings.Repeat(" ", indent), labels-2, label, l)
+	}
+}
+
+func (t *text) opening(r *result.Result) {
+	t.line("%s", strings.Join(wrap(printable(headline(r)), width), "\n"))
+	for _, e := range r.Ends {
+		var facts []string
+		for _, k := range sortedKeys(e.Facts) {
+			facts = append(facts, k+" "+e.Facts[k])
+		}
+		t.item(2, printable(e.Role), strings.Join(append([]string{e.Host}, facts...), " · "))
+	}
+	if len(r.Workload.Params) > 0 {
+		t.item(2, "with", labels(r.Workload.Params))
+	}
+	if r.Error != "" {
+		t.item(2, "error", r.Error)
+	}
+}
+
+// headline says in one line what a Result is: "ladder, measured 2026-12-01
+// 03:00:00 UTC, 48.2 s, completed (20261201T030000Z-9f86d081)".
+func headline(r *result.Result) string {
+	parts := []string{r.Workload.Kind, string(r.Origin)}
+	if !r.Start.IsZero() {
+		parts[1] += " " + r.Start.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	if r.Duration > 0 {
+		parts = append(parts, r.Duration.Round(100*time.Millisecond).String())
+	}
+	if r.Ending != "" {
+		parts = append(parts, string(r.Ending))
+	}
+	if r.ID != "" {
+		parts = append(parts, r.ID)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (t *text) totals(r *result.Result) {
+	if len(r.Totals) == 0 {
+		return
+	}
+	t.section("Totals")
+	g := grid{}
+	value := column{left: true}
+	for _, v := range r.Totals {
+		g.names.cells = append(g.names.cells, printable(qualified(v)))
+		value.cells = append(value.cells, printable(figure(v)))
+	}
+	g.cols = []column{value}
+	t.grid(g)
+}
+
+// grid writes g without an empty head.
+func (t *text) grid(g grid) {
+	var b strings.Builder
+	_ = g.write(&b) // a Builder does not fail
+	s := b.String()
+	if first, rest, ok := strings.Cut(s, "\n"); ok && strings.TrimSpace(first) == "" {
+		s = rest
+	}
+	_, _ = t.WriteString(s)
+}
+
+// trials shows medians: goodput both ways first, then every other figure.
+func (t *text) trials(r *result.Result) {
+	if len(r.Trials) == 0 {
+		return
+	}
+	m := newMatrix(r.Trials)
+	title := "Trials"
+	if m.repeats > 1 {
+		title += fmt.Sprintf(", medians of %d", m.repeats)
+	}
+	t.section(title)
+	t.grid(m.grid(r.Findings))
+	if worst, at := m.spread(result.Goodput); m.repeats > 1 && at != "" {
+		t.line("  goodput of repeats lies within %.1f %% of the median (widest: %s)", 100*worst, printable(at))
+	}
+	for _, tr := range r.Trials {
+		if !tr.Pass && tr.Note != "" && !m.noted(tr.Note) {
+			t.item(2, "failed", tr.Name+": "+tr.Note)
+		}
+	}
+}
+
+// noted reports whether a note names a step rather than a failure.
+func (m matrix) noted(note string) bool {
+	return slices.ContainsFunc(m.rows, func(r mrow) bool { return r.note == note })
+}
+
+// readings shows each curve as its range and its shape.
+func (t *text) readings(r *result.Result) {
+	const shown = 8
+	g := grid{names: column{}}
+	cols := []column{{head: "min"}, {head: "median"}, {head: "max"}, {left: true}, {head: "over time", left: true}}
+	left := 0
+	for _, v := range views() {
+		for i, c := range v.curves(r.Readings) {
+			if i >= shown {
+				left++
+				continue
+			}
+			s, sc := result.Summarize(c.v), newScale(v.unit, c.v)
+			g.names.cells = append(g.names.cells, printable(strings.TrimSpace(v.title+" "+c.name)))
+			for j, cell := range []string{sc.show(s.Min), sc.show(s.Median), sc.show(s.Max), sc.unit, sparkline(c.v, 24)} {
+				cols[j].cells = append(cols[j].cells, cell)
+			}
+		}
+	}
+	if len(g.names.cells) == 0 {
+		return
+	}
+	g.cols = cols
+	t.section(fmt.Sprintf("Readings, %d", len(r.Readings)))
+	t.grid(g)
+	if left > 0 {
+		t.line("  and %d more in JSON and CSV", left)
+	}
+}
+
+// sparkline draws vs in n columns from zero to their greatest.
+func sparkline(vs []float64, n int) string {
+	const bars = "▁▂▃▄▅▆▇█"
+	top := slices.Max(vs)
+	n = min(n, len(vs))
+	var b strings.Builder
+	for i := range n {
+		part := vs[i*len(vs)/n : max((i+1)*len(vs)/n, i*len(vs)/n+1)]
+		level := 0
+		if top > 0 {
+			level = int(7.999 * max(0, result.Summarize(part).Median) / top)
+		}
+		b.WriteRune([]rune(bars)[min(level, 7)])
+	}
+	return b.String()
+}
+
+func (t *text) changes(r *result.Result) {
+	if len(r.Changes) == 0 {
+		return
+	}
+	t.section("Changed")
+	for _, c := range r.Changes {
+		back := ""
+		if c.Back {
+			back = ", put back since"
+		}
+		t.item(2, printable(c.End), fmt.Sprintf("%s: %s -> %s%s", c.Lever, c.Before, c.After, back))
+	}
+}
+
+func (t *text) gaps(r *result.Result) {
+	if len(r.Gaps) == 0 {
+		return
+	}
+	t.section("Not read")
+	for _, g := range r.Gaps {
+		for i, l := range wrap(printable(g.Source+": "+g.Reason), width-4) {
+			t.line("%s%s", strings.Repeat(" ", 2+2*min(i, 1)), l)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	_ "embed" // the page below
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/linerate/linerate/internal/report/plot"
+	"github.com/linerate/linerate/result"
+)
+
+//go:embed page.html
+var pageHTML string
+
+// HTML writes a page that needs nothing else: no file, no network and, for
+// everything but zooming, no script. Strings of the Result are escaped by
+// html/template for the place they stand in.
+func HTML(w io.Writer, r *result.Result) error {
+	t, err := template.New("page").Parse(pageHTML)
+	if err == nil {
+		err = t.Execute(w, newPage(r))
+	}
+	if err != nil {
+		return fmt.Errorf("report: html: %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// page is what page.html shows.
+type page struct {
+	R               *result.Result
+	Title, Headline string
+	Style           template.CSS
+	Script          template.JS
+	Tiles           []tile
+	First           *figurePlot // of the trials, full width
+	Others          []figurePlot
+	Caption         string
+	Table           htmlTable
+	Notes           []detail
+	Findings        []findingPart
+	Series          []figurePlot
+}
+
+type tile struct{ Name, Figure, Second string }
+
+// figurePlot is a plot in the sizes that the page chooses from.
+type figurePlot struct {
+	Title               string
+	Wide, Narrow, Small template.HTML
+}
+
+type findingPart struct {
+	Title string
+	List  []findingView
+}
+
+type findingView struct {
+	F                 result.Finding
+	Class, Confidence string
+	Rows              []detail
+}
+
+func newPage(r *result.Result) page {
+	p := page{
+		R: r, Title: r.Workload.Kind, Headline: headline(r),
+		Style: template.CSS(plot.Style()), Script: template.JS(plot.Script()),
+		Tiles: tiles(r.Totals), Findings: findingParts(r.Findings),
+	}
+	for i, q := range trialPlots(r.Trials) {
+		if i == 0 {
+			f := fullPlot(q, "t")
+			p.First = &f
+			continue
+		}
+		p.Others = append(p.Others, figurePlot{Title: q.Title, Small: template.HTML(q.SVG("s"+strconv.Itoa(i), 460, 270))})
+	}
+	for i, q := range readingPlots(r) {
+		p.Series = append(p.Series, fullPlot(q, "r"+strconv.Itoa(i)))
+	}
+	if len(r.Trials) > 0 {
+		m := newMatrix(r.Trials)
+		p.Table = newHTMLTable(m, r.Findings)
+		p.Notes, p.Caption = m.notes(), m.caption()
+	}
+	return p
+}
+
+// fullPlot draws q for a desktop and for a phone.
+func fullPlot(q plot.Plot, id string) figurePlot {
+	return figurePlot{
+		Title: q.Title,
+		Wide:  template.HTML(q.SVG(id+"w", 960, 360)), Narrow: template.HTML(q.SVG(id+"n", 400, 300)),
+	}
+}
+
+// tiles show totals; a rate in bytes under the one in bits.
+func tiles(totals []result.Value) []tile {
+	var out []tile
+	for _, v := range totals {
+		t := tile{Name: qualified(v)}
+		t.Figure, t.Second, _ = strings.Cut(figure(v), " (")
+		t.Second = strings.TrimSuffix(t.Second, ")")
+		out = append(out, t)
+	}
+	return out
+}
+
+func findingParts(fs []result.Finding) []findingPart {
+	var out []findingPart
+	for _, part := range verdicts() {
+		p := findingPart{Title: part.title}
+		for _, f := range fs {
+			if f.Verdict != part.verdict {
+				continue
+			}
+			v := findingView{F: f, Class: part.class, Rows: details(f)}
+			if f.Confidence > 0 {
+				v.Confidence = fmt.Sprintf("%.0f %%", 100*f.Confidence)
+			}
+			p.List = append(p.List, v)
+		}
+		if len(p.List) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// notes says what each step changed.
+func (m matrix) notes() []detail {
+	var out []detail
+	for i, r := range m.rows {
+		if r.note != "" {
+			out = append(out, detail{fmt.Sprintf("%d %s", i+1, r.name), r.note})
+		}
+	}
+	return out
+}
+
+// caption says what the columns and whiskers of the plots are.
+func (m matrix) caption() string {
+	if m.repeats < 2 {
+		return "One trial each."
+	}
+	s := fmt.Sprintf("Medians of %d trials; whiskers: ", m.repeats)
+	if m.repeats < 6 {
+		return s + "from least to greatest."
+	}
+	return s + "interval that holds the true median with 95 % confidence."
+}
