@@ -83,7 +83,7 @@ type Reader interface {
 // A Writer takes an upload. Exactly one of Commit and Abort ends it.
 type Writer interface {
 	io.Writer
-	Name() string // full name; with Unique the one that was picked
+	Name() string // last element; with Unique the one that was picked
 	// Commit puts the upload in place of what name held, in one step.
 	Commit() error
 	// Abort leaves name as it was and keeps what has arrived for a resume

@@ -1,0 +1,13 @@
+//go:build unix
+
+package store
+
+import "syscall"
+
+func kinds() []kind {
+	return []kind{
+		{syscall.ENOSPC, ErrNoSpace}, {syscall.EDQUOT, ErrQuota}, {syscall.EFBIG, ErrNoSpace},
+		{syscall.EISDIR, ErrIsDirectory}, {syscall.ENOTDIR, ErrNotDirectory}, {syscall.ENOTEMPTY, ErrNotEmpty},
+		{syscall.ENAMETOOLONG, ErrName}, {syscall.EILSEQ, ErrName},
+	}
+}
