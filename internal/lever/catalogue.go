@@ -31,8 +31,8 @@ type family struct {
 func catalogue() []family {
 	return []family{
 		{id: `sysctl\.(.+)`, path: "proc/sys/$1", help: "kernel parameter", trade: "memory or latency for throughput, by parameter", place: Sysctl, source: "ip-sysctl"},
-		{id: `link\.mtu`, path: "sys/class/net/$if/mtu", perIf: true, help: "bytes of payload a frame may carry", trade: "every host and switch of the segment must agree", place: Link, fatal: true, source: "netdevice(7)"},
-		{id: `link\.(tx_queue_len)`, path: "sys/class/net/$if/$1", perIf: true, help: "frames the qdisc may hold", trade: "latency for fewer drops", place: Udev, source: "sysfs-class-net"},
+		{id: `link\.mtu`, path: "link/$if/mtu", perIf: true, help: "bytes of payload a frame may carry", trade: "every host and switch of the segment must agree", place: Link, fatal: true, source: "netdevice(7)"},
+		{id: `link\.(tx_queue_len|gso_max_size|gro_max_size)`, path: "link/$if/$1", perIf: true, help: "frames the queueing discipline may hold; greatest super-segment", trade: "latency for fewer drops", place: Udev, source: "sysfs-class-net"},
 		{id: `link\.(gro_flush_timeout|napi_defer_hard_irqs)`, path: "sys/class/net/$if/$1", perIf: true, help: "software interrupt coalescing (ns; empty polls)", trade: "up to the timeout of added delay; below 2 packet gaps it only costs", place: Udev, source: "napi"},
 		{id: `link\.(threaded)`, path: "sys/class/net/$if/$1", perIf: true, help: "poll in a kernel thread of its own", trade: "a context switch per poll for a core of one's own choice", place: Udev, source: "napi"},
 		{id: `queue\.(rx-\d+)\.(rps_cpus|rps_flow_cnt)`, path: "sys/class/net/$if/queues/$1/$2", perIf: true, help: "receive packet steering", trade: "an interprocessor interrupt and cold caches for more cores", place: Udev, source: "scaling"},

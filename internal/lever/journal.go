@@ -131,7 +131,6 @@ func Histories(dir string) ([]History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	slices.Sort(names)
 	var hs []History
 	for _, name := range names {
 		h, err := read(name)
@@ -140,6 +139,7 @@ func Histories(dir string) ([]History, error) {
 		}
 		hs = append(hs, h)
 	}
+	slices.SortStableFunc(hs, func(a, b History) int { return a.Start.Compare(b.Start) })
 	return hs, nil
 }
 

@@ -19,7 +19,7 @@ import (
 var (
 	// ErrUnchanged: the write was accepted, but the value reads back
 	// unchanged; many drivers take only part of what ethtool offers.
-	ErrUnchanged = errors.New("accepted but unchanged")
+	ErrUnchanged = host.ErrUnchanged
 	// ErrNotBack: at least one change could not be undone.
 	ErrNotBack = errors.New("not fully put back")
 )

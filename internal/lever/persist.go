@@ -100,17 +100,14 @@ func linkValue(v string) string {
 
 // Conf is a configuration file as a Lever, so that persisting is journalled and
 // rolled back like any change. Its value is the content; "" means no file.
-type Conf struct {
-	Root string // of the box, "/" when live
-	Path string // below it
-}
+type Conf struct{ Path string }
 
 // ID returns "file:" and the path.
 func (c Conf) ID() string { return "file:" + c.Path }
 
 // Get returns the content, "" where there is no file.
 func (c Conf) Get(context.Context) (string, error) {
-	b, err := os.ReadFile(filepath.Join(c.Root, c.Path))
+	b, err := os.ReadFile(c.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -119,17 +116,16 @@ func (c Conf) Get(context.Context) (string, error) {
 
 // Set writes the content whole or not at all, or removes the file.
 func (c Conf) Set(_ context.Context, v string) error {
-	name := filepath.Join(c.Root, c.Path)
 	if v == "" {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".linerate-*")
+	f, err := os.CreateTemp(filepath.Dir(c.Path), ".linerate-*")
 	if err != nil {
 		return err
 	}
@@ -138,5 +134,5 @@ func (c Conf) Set(_ context.Context, v string) error {
 	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", c.ID(), err)
 	}
-	return os.Rename(f.Name(), name)
+	return os.Rename(f.Name(), c.Path)
 }

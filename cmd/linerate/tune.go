@@ -1,0 +1,234 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linerate/linerate/internal/host"
+	"github.com/linerate/linerate/internal/lever"
+)
+
+// newTune groups the verbs that change settings and put them back.
+func newTune(c cli) *cobra.Command {
+	o := &tuneOptions{}
+	cmd := &cobra.Command{
+		Use:   "tune",
+		Short: "Change settings of this box and put them back",
+		Long: `tune shows and changes the settings that bound a link. Each change is written to a
+journal before it is made; unless it is confirmed within two minutes it undoes itself, and
+'tune rollback' undoes it at any time, also after a crash.`,
+		Args: noArgs,
+	}
+	cmd.PersistentFlags().StringVar(&o.dir, "state", lever.StateDir(), "`DIR` of the journals")
+	cmd.AddCommand(newTuneShow(c), newTuneApply(c, o), newTuneConfirm(c, o), newTuneRollback(c, o), newTuneHistory(c, o),
+		newTunePersist(c, o), newTuneWatchdog(o))
+	return cmd
+}
+
+type tuneOptions struct{ dir string }
+
+func newTuneShow(c cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [SETTING|INTERFACE]...",
+		Short: "Show settings, or what there is to set",
+		Example: `  linerate tune show                                  what there is
+  linerate tune show eth0                             every setting of an interface
+  linerate tune show sysctl.net.ipv4.tcp_rmem`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := host.Live()
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+			if len(args) == 0 {
+				for _, k := range lever.Kinds() {
+					fmt.Fprintf(w, "%s\t%s\t%s\n", k.ID, k.Help, k.Trade)
+				}
+				return w.Flush()
+			}
+			for _, a := range args {
+				ids, err := lever.Expand(h, a)
+				if err != nil {
+					return errors.Join(w.Flush(), err)
+				}
+				for _, id := range ids {
+					v, err := value(cmd, h, id)
+					if err != nil && len(ids) == 1 {
+						return errors.Join(w.Flush(), err)
+					}
+					if err == nil {
+						fmt.Fprintf(w, "%s\t%s\n", id, v)
+					}
+				}
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func value(cmd *cobra.Command, h host.Host, id string) (string, error) {
+	s, err := lever.Find(h, id)
+	if err != nil {
+		return "", err
+	}
+	return s.Get(cmd.Context())
+}
+
+func newTuneConfirm(c cli, o *tuneOptions) *cobra.Command {
+	return &cobra.Command{
+		Use: "confirm [ID]", Short: "Keep changes that wait for confirmation", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return o.each(args, func(j *lever.Journal, h lever.History) error {
+				if h.Confirmed || h.Open() == 0 {
+					return nil
+				}
+				fmt.Fprintf(c.out, "%s: %d changes kept\n", h.ID, h.Open())
+				return j.Confirm()
+			})
+		},
+	}
+}
+
+func newTuneRollback(c cli, o *tuneOptions) *cobra.Command {
+	return &cobra.Command{
+		Use: "rollback [ID]", Short: "Undo every change that is not undone yet", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := host.Live()
+			if err != nil {
+				return err
+			}
+			undone := 0
+			err = o.each(args, func(j *lever.Journal, past lever.History) error {
+				out, err := lever.Undo(cmd.Context(), h, j, past)
+				for _, x := range out {
+					undone++
+					printOutcome(c, x)
+				}
+				return err
+			})
+			if err == nil && undone == 0 {
+				fmt.Fprintln(c.out, "nothing to put back")
+			}
+			return err
+		},
+	}
+}
+
+func printOutcome(c cli, o lever.Outcome) {
+	switch {
+	case o.Err != nil:
+		fmt.Fprintf(c.err, "%s: not put back: %v\n", o.Lever, o.Err)
+	case o.Left != "":
+		fmt.Fprintf(c.out, "%s: left at %q: somebody changed it since\n", o.Lever, o.Left)
+	default:
+		fmt.Fprintf(c.out, "%s: back to %s\n", o.Lever, brief(o.Before))
+	}
+}
+
+func newTuneHistory(c cli, o *tuneOptions) *cobra.Command {
+	return &cobra.Command{
+		Use: "history", Short: "List the changes made and undone", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			hs, err := lever.Histories(o.dir)
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+			for _, h := range hs {
+				state := "waits for 'tune confirm'"
+				switch {
+				case h.Open() == 0:
+					state = "undone"
+				case h.Confirmed:
+					state = "kept"
+				}
+				fmt.Fprintf(w, "%s\t%s\n", h.ID, state)
+				for _, s := range h.Steps {
+					fmt.Fprintf(w, "  %s\t%s to %s\t%s\n", s.Lever, brief(s.Before), brief(s.After), s.Why)
+				}
+			}
+			return w.Flush()
+		},
+	}
+}
+
+// brief quotes a value for a line of a table; a configuration file is told by
+// its length.
+func brief(v string) string {
+	if strings.Contains(v, "\n") {
+		return fmt.Sprintf("%d lines", strings.Count(v, "\n"))
+	}
+	return strconv.Quote(v)
+}
+
+// newTuneWatchdog is the dead-man timer's other process.
+func newTuneWatchdog(o *tuneOptions) *cobra.Command {
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use: "watchdog ID", Hidden: true, Args: nArgs("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			select {
+			case <-time.After(wait):
+			case <-cmd.Context().Done(): // the box shuts down: put back now
+			}
+			h, err := host.Live()
+			if err != nil {
+				return err
+			}
+			return o.each(args, func(j *lever.Journal, past lever.History) error {
+				if past.Confirmed {
+					return nil
+				}
+				_, err := lever.Undo(cmd.Context(), h, j, past)
+				return err
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&wait, "wait", 2*time.Minute, "time to wait for a confirmation")
+	return cmd
+}
+
+// each calls f with every journal, newest first, or only with the one named,
+// and goes on past an error.
+func (o *tuneOptions) each(args []string, f func(*lever.Journal, lever.History) error) error {
+	hs, err := lever.Histories(o.dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	found := false
+	for i := len(hs) - 1; i >= 0; i-- {
+		if len(args) > 0 && args[0] != hs[i].ID {
+			continue
+		}
+		found = true
+		j, h, err := lever.Resume(o.dir, hs[i].ID)
+		if err == nil {
+			err = errors.Join(f(j, h), j.Close())
+		}
+		if errors.Is(err, lever.ErrNotBack) {
+			err = fmt.Errorf("%w: %w", err, errNotBack)
+		}
+		errs = append(errs, err)
+	}
+	if len(args) > 0 && !found {
+		return usagef("no changes with ID %q; 'linerate tune history' lists them", args[0])
+	}
+	return errors.Join(errs...)
+}
+
+// self returns the path of this program, for processes that must outlive it.
+func self() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find own program: %w", err)
+	}
+	return exe, nil
+}
