@@ -2,7 +2,10 @@ module github.com/linerate/linerate
 
 go 1.26.7
 
-tool honnef.co/go/tools/cmd/staticcheck
+tool (
+	github.com/cilium/ebpf/cmd/bpf2go
+	honnef.co/go/tools/cmd/staticcheck
+)
 
 require (
 	charm.land/bubbletea/v2 v2.1.1 // indirect
