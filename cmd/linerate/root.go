@@ -22,6 +22,7 @@ func newRoot(c cli) *cobra.Command {
 	cmd.SetErr(c.err)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%s: %v", cmd.CommandPath(), err) })
 	cmd.AddCommand(
+		newDiff(c),
 		newReport(c),
 		newServe(c),
 		newVersion(c),

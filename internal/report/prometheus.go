@@ -47,7 +47,7 @@ func Exposition(w io.Writer, vs []result.Value) error {
 }
 
 // Prometheus writes what a Result came to as a page for a textfile collector:
-// its totals, the last reading of each end, and its trials by their parameters.
+// its totals, the last reading of each end, and the medians of its trials.
 func Prometheus(w io.Writer, r *result.Result) error {
 	var vs []result.Value
 	with := func(v result.Value, more map[string]string) {
@@ -73,14 +73,15 @@ func Prometheus(w io.Writer, r *result.Result) error {
 			with(v, map[string]string{"end": end})
 		}
 	}
-	for _, t := range r.Trials {
-		l := maps.Clone(t.Params)
+	for _, g := range gather(r.Trials) {
+		l := maps.Clone(g.params)
 		if l == nil {
 			l = map[string]string{}
 		}
-		l["trial"] = t.Name
-		for _, v := range t.Values {
-			with(v, l)
+		l["trial"] = g.name
+		for _, f := range g.figures() {
+			f.value.V = result.Summarize(f.vs).Median
+			with(f.value, l)
 		}
 	}
 	return Exposition(w, vs)
