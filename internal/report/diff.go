@@ -53,6 +53,7 @@ type DiffRow struct {
 const (
 	Higher    = "higher"            // the intervals lie apart
 	Lower     = "lower"             // likewise
+	Same      = "same"              // every value is equal
 	NoneShown = "intervals overlap" // no difference is shown; that none exists is not
 	TooFew    = "too few runs"      // fewer than two on a side: nothing is known of the spread
 	NotInBoth = "not in both"
