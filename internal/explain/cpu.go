@@ -1,0 +1,58 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/linerate/linerate/result"
+)
+
+func cpuRules() []Rule {
+	return []Rule{{ID: "cpu.one-core", Title: "One core is the limit", Ref: "proc(5) /proc/stat", Check: oneCore}}
+}
+
+// oneCore looks for a core, or a process, that has no more to give: one
+// connection is served by one core at a time on each end.
+func oneCore(v View) (result.Finding, bool) {
+	core, coreShare, process, processShare := v.Busiest()
+	if core == "" && process == "" {
+		return result.Finding{}, false
+	}
+	f := result.Finding{Verdict: result.DoesNotLimit, Confidence: 0.7}
+	if core != "" {
+		f.Text = fmt.Sprintf("core %s is %.0f %% busy", core, 100*coreShare)
+		f.Evidence = append(f.Evidence, busyValue(v, result.CPUSeconds, "cpu", core))
+	}
+	if process != "" {
+		if f.Text != "" {
+			f.Text += "; "
+		}
+		f.Text += fmt.Sprintf("process %s uses %.0f %% of a core", process, 100*processShare)
+		f.Evidence = append(f.Evidence, busyValue(v, result.ProcessCPU, "process", process))
+	}
+	if steal, ok := v.Sum(result.CPUSeconds, "mode", "steal"); ok && steal > stolen*v.Duration.Seconds() {
+		f.Against = append(f.Against, fmt.Sprintf("%.1f s were taken by other machines of the host", steal))
+	}
+	if max(coreShare, processShare) >= fullCore {
+		f.Verdict, f.Confidence = result.Limits, 0.8
+		if processShare < fullCore {
+			f.Confidence = 0.6
+			f.Against = append(f.Against, "the core's other work counts too")
+			f.Next = "read the cores while no other program runs"
+		}
+		f.Gain = "fewer copies, system calls and frames for each byte"
+		f.Trade = "larger segments come in bursts and wait longer; no-copy lends buffers out for longer"
+		f.Levers = []result.Advice{{Lever: "ftp.no-copy", Value: "on", End: "server"}, {Lever: "ethtool.features.tso", Value: "on"}, {Lever: "ethtool.features.gro", Value: "on"}}
+	}
+	return f, true
+}
+
+// busyValue is the busy time of one core or process.
+func busyValue(v View, m result.Metric, name, value string) result.Value {
+	busy := 0.0
+	for _, x := range v.Values {
+		if x.Metric == m.Name && x.Labels[name] == value && x.Labels["mode"] != "idle" && x.Labels["mode"] != "iowait" {
+			busy += x.V
+		}
+	}
+	return m.Of(busy, name, value, "mode", "busy")
+}

@@ -1,0 +1,113 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/linerate/linerate/result"
+)
+
+func tcpRules() []Rule {
+	return []Rule{
+		{ID: "tcp.window-limited", Title: "The receive window bounds goodput", Ref: "RFC 6349 3.3.1; RFC 7323 2", Check: windowLimited},
+		{ID: "tcp.send-buffer-limited", Title: "The send buffer bounds goodput", Ref: "linux tcp_info tcpi_sndbuf_limited", Check: sendBufferLimited},
+	}
+}
+
+// windowLimited judges by the closed form, goodput <= window / RTT, and by the
+// sender's own account of the time it was held back.
+func windowLimited(v View) (result.Finding, bool) {
+	got, ok := v.Get(result.Goodput)
+	if !ok {
+		return result.Finding{}, false
+	}
+	f := result.Finding{Verdict: result.DoesNotLimit, Confidence: 0.8, Evidence: []result.Value{result.Goodput.Of(got)}}
+	window, rtt, form := windowAndRTT(v)
+	bound := math.Inf(1)
+	if form {
+		bound = window * 8 / rtt
+		f.Evidence = append(f.Evidence, result.TCPWindow.Of(window), result.TCPRTT.Of(rtt))
+		f.Text = fmt.Sprintf("a window of %.0f bytes over %.3g ms allows %s", window, rtt*1e3, result.FormatRate(bound))
+	}
+	held, kernel := v.Share(result.TCPRwndLimited, result.TCPBusy)
+	if kernel {
+		limited, _ := v.Sum(result.TCPRwndLimited)
+		busy, _ := v.Sum(result.TCPBusy)
+		f.Evidence = append(f.Evidence, result.TCPRwndLimited.Of(limited), result.TCPBusy.Of(busy))
+		if f.Text != "" {
+			f.Text += "; "
+		}
+		f.Text += fmt.Sprintf("the sender waited for the window %.0f %% of its busy time", 100*held)
+	}
+	switch {
+	case kernel && held >= limitedShare:
+		// A receiver that is too slow closes its window as well.
+		f.Verdict, f.Confidence = result.Limits, 0.9
+	case kernel:
+		// The kernel knows better than a smoothed RTT.
+	case !form:
+		return result.Finding{}, false
+	case got >= windowFilled*bound:
+		f.Verdict = result.Limits
+	}
+	if f.Verdict == result.Limits {
+		if _, share, _, _ := v.Busiest(); share >= freeCore {
+			f.Confidence = 0.5
+			f.Against = append(f.Against, fmt.Sprintf("a core is %.0f %% busy too", 100*share))
+		}
+		want := neededWindow(v, rtt, window)
+		f.Gain = "goodput grows with the window until something else bounds it"
+		f.Trade = "memory for each connection, and delay where the queue on the way is deep"
+		f.Levers = []result.Advice{
+			{Lever: "sysctl.net.ipv4.tcp_rmem", Value: fmt.Sprintf("4096 %.0f %.0f", want, 4*want), End: "receiver"},
+			{Lever: "ftp.receive-buffer", Value: fmt.Sprintf("%.0f", want), End: "receiver"},
+		}
+	}
+	return f, true
+}
+
+func windowAndRTT(v View) (window, rtt float64, ok bool) {
+	window, ok1 := v.Window()
+	rtt, ok2 := v.Get(result.TCPRTT)
+	return window, rtt, ok1 && ok2 && rtt > 0 && window > 0
+}
+
+// neededWindow is the bandwidth-delay product of the line, rounded up to a
+// power of two; four times the window where the line's rate is not known.
+func neededWindow(v View, rtt, window float64) float64 {
+	want := 4 * window
+	if limit, ok := v.Get(result.LineLimit); ok && rtt > 0 {
+		want = max(want, limit*rtt/8)
+	}
+	return math.Exp2(math.Ceil(math.Log2(max(want, 64<<10))))
+}
+
+// sendBufferLimited judges by the sender's account of the time it had a window
+// to fill and too small a buffer to fill it from.
+func sendBufferLimited(v View) (result.Finding, bool) {
+	held, ok := v.Share(result.TCPSndbufLimited, result.TCPBusy)
+	if !ok {
+		return result.Finding{}, false
+	}
+	limited, _ := v.Sum(result.TCPSndbufLimited)
+	busy, _ := v.Sum(result.TCPBusy)
+	f := result.Finding{
+		Verdict: result.DoesNotLimit, Confidence: 0.8,
+		Text:     fmt.Sprintf("the send buffer held the sender back %.0f %% of its busy time", 100*held),
+		Evidence: []result.Value{result.TCPSndbufLimited.Of(limited), result.TCPBusy.Of(busy)},
+	}
+	size, known := v.Get(result.TCPSendBuffer)
+	if known {
+		f.Evidence = append(f.Evidence, result.TCPSendBuffer.Of(size))
+	}
+	if held >= limitedShare {
+		f.Verdict, f.Confidence = result.Limits, 0.9
+		f.Gain = "the window can be filled"
+		f.Trade = "memory for each connection"
+		f.Levers = []result.Advice{
+			{Lever: "sysctl.net.ipv4.tcp_wmem", Value: "4096 65536 4194304", End: "sender"},
+			{Lever: "ftp.send-buffer", Value: "0", End: "sender"}, // 0 lets the kernel tune it
+		}
+	}
+	return f, true
+}
