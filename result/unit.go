@@ -83,7 +83,7 @@ func FormatSize(n float64) string { return scale(n, 1000, "B") }
 func scale(v, base float64, unit string) string {
 	prefix := ""
 	for _, p := range []string{"k", "M", "G", "T", "P"} {
-		if math.Abs(v) < base {
+		if math.Round(math.Abs(v)*10) < base*10 { // as it will be shown: never "1000.0 M"
 			break
 		}
 		v, prefix = v/base, p

@@ -2,6 +2,7 @@ package result
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -65,23 +66,34 @@ func Sum(vs []Value, m Metric, kv ...string) (sum float64, ok bool) {
 // earlier is left out; one that fell (a reset) counts from zero.
 func Delta(earlier, later []Value) []Value {
 	var out []Value
-	for _, v := range later {
-		m, known := Lookup(v.Metric)
-		if known && m.Kind == Gauge {
+	for i, v := range later {
+		if m, known := Lookup(v.Metric); known && m.Kind == Gauge {
 			out = append(out, v)
 			continue
 		}
-		for _, e := range earlier {
-			if e.Metric == v.Metric && maps.Equal(e.Labels, v.Labels) {
-				if v.V >= e.V {
-					v.V -= e.V
-				}
-				out = append(out, v)
-				break
-			}
+		e, ok := find(earlier, v, i)
+		if !ok {
+			continue
 		}
+		if v.V >= e.V {
+			v.V -= e.V
+		}
+		out = append(out, v)
 	}
 	return out
+}
+
+// find returns the value of vs with the metric and labels of v. It looks at
+// guess first: a meter mostly writes its values in the same order each time.
+func find(vs []Value, v Value, guess int) (Value, bool) {
+	same := func(e Value) bool { return e.Metric == v.Metric && maps.Equal(e.Labels, v.Labels) }
+	if guess < len(vs) && same(vs[guess]) {
+		return vs[guess], true
+	}
+	if i := slices.IndexFunc(vs, same); i >= 0 {
+		return vs[i], true
+	}
+	return Value{}, false
 }
 
 // Rates divides the counters among the values of Delta by the time they cover.
