@@ -14,6 +14,10 @@ type End struct {
 	IPv6      netip.Prefix // of 2001:2::/48 (RFC 5180 section 8); not valid where the kernel lacks IPv6
 }
 
+// Counters is what an interface has sent and received since it was made. With
+// segmentation offload on, a veth counts a whole super-packet as one frame.
+type Counters struct{ TxFrames, TxBytes, RxFrames, RxBytes uint64 }
+
 // MTUs of a link.
 const (
 	StandardMTU = 1500

@@ -117,15 +117,14 @@ func (e End) SetUp(up bool) error {
 	})
 }
 
-// Frames counts what one end has sent and received since it was made. With
-// segmentation offload on, a veth counts a whole super-packet as one frame.
-func (e End) Frames() (tx, rx uint64, err error) {
+// Counters reads what one end has sent and received.
+func (e End) Counters() (c Counters, err error) {
 	err = e.change(func(_ *netlink.Handle, link netlink.Link) error {
 		s := link.Attrs().Statistics
-		tx, rx = s.TxPackets, s.RxPackets
+		c = Counters{s.TxPackets, s.TxBytes, s.RxPackets, s.RxBytes}
 		return nil
 	})
-	return tx, rx, err
+	return c, err
 }
 
 // change runs f on the interface in its namespace.

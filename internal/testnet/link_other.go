@@ -11,8 +11,8 @@ func (End) SetMTU(int) error { return errUnsupported }
 // SetUp sets the interface up or down.
 func (End) SetUp(bool) error { return errUnsupported }
 
-// Frames counts what one end has sent and received.
-func (End) Frames() (tx, rx uint64, err error) { return 0, 0, errUnsupported }
+// Counters reads what one end has sent and received.
+func (End) Counters() (Counters, error) { return Counters{}, errUnsupported }
 
 // SetOffload switches a set of offload features of one end.
 func (End) SetOffload(Offload) error { return errUnsupported }
