@@ -10,11 +10,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/linerate/linerate/internal/host/ethtool"
 )
 
 // ErrUnsupported is returned where the platform, kernel or driver cannot do
 // what was asked. It wraps errors.ErrUnsupported.
 var ErrUnsupported = fmt.Errorf("host: %w", errors.ErrUnsupported)
+
+// ErrUnchanged is wrapped by Write's error where the driver accepted a value
+// that then reads back otherwise.
+var ErrUnchanged = ethtool.ErrUnchanged
 
 // Host is a readable, and if live writable, tree of counters and settings.
 type Host interface {

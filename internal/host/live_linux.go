@@ -14,10 +14,10 @@ import (
 // thread that reads: a goroutine that moved its thread to another namespace
 // (and locked it) reads that one's proc/net, link, ethtool and sockdiag.
 // sys/class/net belongs to the namespace that mounted it; link/ does not have
-// that trap. In opens another namespace from any goroutine.
-func Live() (Host, error) { return live{os.DirFS("/")}, nil }
+// that trap. LiveIn and InNamespace serve another namespace to any goroutine.
+func Live() (Host, error) { return live{}, nil }
 
-type live struct{ root fs.FS }
+type live struct{}
 
 // source is a part of the tree that is not a file of the kernel's own.
 type source interface {
@@ -27,10 +27,10 @@ type source interface {
 
 // sources are the synthetic parts by the first element of their names.
 func sources() map[string]source {
-	return map[string]source{"link": links{}, "sockdiag": sockdiag{}}
+	return map[string]source{"link": links{}, "ethtool": ethtools{}, "sockdiag": sockdiag{}}
 }
 
-func (l live) Open(name string) (fs.File, error) {
+func (live) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
@@ -44,20 +44,17 @@ func (l live) Open(name string) (fs.File, error) {
 	}
 	switch top {
 	case ".":
-		return dir(".", entries("proc/", "sys/", "link/", "sockdiag/")), nil
+		return dir(".", entries("ethtool/", "link/", "proc/", "sockdiag/", "sys/")), nil
 	case "proc", "sys":
-		return l.root.Open(perThread(name))
+		return os.DirFS("/").Open(perThread(name))
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// ReadFile reads a file in one go: fs.ReadFile would ask for the first byte
-// alone, since files of proc have no size, and a sysctl of many numbers answers
-// a second read with nothing.
+// ReadFile reads a whole file. It must not leave that to fs.ReadFile, which
+// begins with a read of the length that Stat tells, 0 for all of proc, and a
+// byte: a sysctl answers the first read only.
 func (l live) ReadFile(name string) ([]byte, error) {
-	if top, _, _ := strings.Cut(name, "/"); fs.ValidPath(name) && (top == "proc" || top == "sys") {
-		return os.ReadFile(filepath.Join("/", perThread(name)))
-	}
 	f, err := l.Open(name)
 	if err != nil {
 		return nil, err
@@ -66,7 +63,7 @@ func (l live) ReadFile(name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-func (l live) Write(name, value string) error {
+func (live) Write(name, value string) error {
 	if !fs.ValidPath(name) {
 		return fmt.Errorf("write %s: %w", name, fs.ErrInvalid)
 	}

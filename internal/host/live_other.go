@@ -12,3 +12,19 @@ import (
 func Live() (Host, error) {
 	return nil, fmt.Errorf("live host on %s: %w", runtime.GOOS, ErrUnsupported)
 }
+
+// Inside is a live host in another network namespace, which only Linux has.
+type Inside struct{ recorded }
+
+// LiveIn returns ErrUnsupported.
+func LiveIn(func(func() error) error) (*Inside, error) { return nil, noNamespaces() }
+
+// InNamespace returns ErrUnsupported.
+func InNamespace(string) (*Inside, error) { return nil, noNamespaces() }
+
+// Close does nothing.
+func (*Inside) Close() error { return nil }
+
+func noNamespaces() error {
+	return fmt.Errorf("network namespaces on %s: %w", runtime.GOOS, ErrUnsupported)
+}

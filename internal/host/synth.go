@@ -13,7 +13,7 @@ import (
 // file returns an open file with the content given, as a counter read from the
 // kernel by a system call other than read(2) appears in the tree.
 func file(name string, content []byte) fs.File {
-	return &synthFile{entry: entry{name: path.Base(name), size: int64(len(content))}, Reader: bytes.NewReader(content)}
+	return &synthFile{entry: entry{name: path.Base(name)}, Reader: bytes.NewReader(content)}
 }
 
 // dir returns an open directory with the entries named.
@@ -35,15 +35,15 @@ func entries(names ...string) []fs.DirEntry {
 	return out
 }
 
-// entry describes a synthetic file or directory.
+// entry describes a synthetic file or directory. As in proc, a size is not
+// known before reading.
 type entry struct {
 	name string
-	size int64
 	dir  bool
 }
 
 func (e entry) Name() string     { return e.name }
-func (e entry) Size() int64      { return e.size }
+func (entry) Size() int64        { return 0 }
 func (entry) ModTime() time.Time { return time.Time{} }
 func (e entry) IsDir() bool      { return e.dir }
 func (entry) Sys() any           { return nil }
@@ -61,7 +61,7 @@ type synthFile struct {
 }
 
 func (f *synthFile) Stat() (fs.FileInfo, error) { return f.entry, nil }
-func (f *synthFile) Size() int64                { return f.entry.size }
+func (*synthFile) Size() int64                  { return 0 }
 func (*synthFile) Close() error                 { return nil }
 
 type synthDir struct {

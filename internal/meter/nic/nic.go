@@ -105,7 +105,8 @@ func totals(h host.Host, ifname string) ([]stat, error) {
 	return out, nil
 }
 
-// parseStats reads lines of a name and a number; names may hold spaces.
+// parseStats reads lines of a name, perhaps with a colon, and a number; names
+// may hold spaces.
 func parseStats(s string) ([]stat, error) {
 	var out []stat
 	for line := range strings.Lines(s) {
@@ -121,7 +122,7 @@ func parseStats(s string) ([]stat, error) {
 		if err != nil {
 			return nil, fmt.Errorf("nic: statistic %s: %w", line[:min(at, 40)], err)
 		}
-		out = append(out, stat{strings.TrimSpace(line[:at]), n})
+		out = append(out, stat{strings.TrimRight(line[:at], ": "), n})
 	}
 	return out, nil
 }

@@ -18,10 +18,10 @@ func recorded() host.Host {
 		"link/eth1/operstate":                      {Data: []byte("down\n")},
 		"sys/class/net/eth1/statistics/tx_packets": {Data: []byte("18446744073709551615\n")},
 		"sys/class/net/eth1/statistics/tx_errors":  {Data: []byte("0\n")},
-		"ethtool/eth0/stats":                       {Data: []byte("rx_drops 0\nrx queue 0 kicks 1523\n")},
+		"ethtool/eth0/stats":                       {Data: []byte("rx_drops: 0\nrx queue 0 kicks: 1523\n")},
 		"sys/class/net/bad/statistics/rx_packets":  {Data: []byte("-1\n")},
 		"sys/class/net/bonding_masters":            {Data: []byte("\n")},
-		"ethtool/eth1/stats":                       {Data: []byte("rx_drops many\n")},
+		"ethtool/eth1/stats":                       {Data: []byte("rx_drops: many\n")},
 	})
 }
 
