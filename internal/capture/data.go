@@ -1,0 +1,237 @@
+package capture
+
+import "github.com/linerate/linerate/internal/wire/frame"
+
+// losses counts what was sent, or seen, more than once.
+type losses struct {
+	retransmits    int64 // segments sent again, as the kernel counts them
+	retransBytes   int64
+	upstream       int64 // of them, whose first copy was lost before the capture point
+	spurious       int64
+	fast           int64
+	timeouts       int64
+	tailProbes     int64
+	reordered      int64
+	duplicates     int64 // copies made by the network
+	probes         int64 // window probes and keep-alives
+	unseen         int64 // bytes acknowledged but never captured
+	events         int64
+	recover        int64 // recovery point (RFC 6675 2)
+	suspected      bool  // acknowledgements say that a loss event began
+	dsacks         int64
+	dupAcks        int
+	dupAckTotal    int64
+	sackHigh       int64
+	newestVal      uint32 // newest timestamp sent
+	newestID       uint16
+	frames         [3]uint32
+	blackhole      blackhole
+	silences       silences
+	lastRetransmit int64
+	handshake      int64 // SYNs sent again, among retransmits
+}
+
+// data takes a record with payload (or FIN) sent at capture time t.
+func (s *sender) data(c *connection, p *frame.Packet, t int64, no uint32) {
+	n := int64(p.Payload)
+	s.release(c, t)
+	if !s.started {
+		s.start(p.Seq)
+	}
+	pos := s.position(p.Seq)
+	end := pos + n
+	span := end
+	if p.Flags&frame.FIN != 0 {
+		span++
+	}
+	if s.first == 0 && n > 0 {
+		s.first, s.firstFrame = t, no
+		s.clock.at = t
+	}
+	s.clock.advance(t, true, no)
+	s.records++
+	s.headers += int64(p.Headers)
+	if p.Options.HasTimestamp {
+		if at, ok := s.loop.echoes.met(p.Options.TSecr); ok && p.Options.TSecr != 0 {
+			s.loop.sampleUp(t - at)
+		}
+	}
+	switch {
+	case n <= 1 && span > pos && pos == s.next-1 && p.Flags&frame.FIN == 0:
+		s.loss.probes++
+	case pos >= s.next:
+		s.fresh(c, p, pos, span, t, no)
+	default:
+		s.again(c, p, pos, span, t, no)
+	}
+	if p.Flags&frame.FIN != 0 {
+		s.fin = span
+	}
+	if p.Options.HasTimestamp && (s.loss.newestVal == 0 || int32(p.Options.TSval-s.loss.newestVal) > 0) {
+		s.loss.newestVal = p.Options.TSval
+	}
+	s.loss.newestID = p.ID
+	s.touch(t)
+	s.clock.enter(s.judge())
+}
+
+// fresh takes data above everything sent so far.
+func (s *sender) fresh(c *connection, p *frame.Packet, pos, span, t int64, no uint32) {
+	n := p.Payload
+	if pos > s.next {
+		if s.clock.now == stateIdle && s.records == 1 {
+			s.next, s.una = pos, pos // the capture began in the middle
+		} else {
+			s.holes.open(hole{s.next, pos, t, no})
+		}
+	}
+	s.turns.sent(s, t, pos)
+	s.loss.silences.sent(s, t, no)
+	if n > 0 {
+		s.measure(c, n)
+		s.bytes += int64(n)
+		s.lastNew = t
+	}
+	s.next = span
+	s.flight.push(segment{sent: t, first: t, end: uint32(span), len: uint32(n), tsval: p.Options.TSval, frame: no, id: p.ID, times: 1})
+	flight := s.outstanding()
+	s.inflight.add(flight)
+	s.epoch.sent(flight)
+	s.loss.blackhole.sent(min(n, s.full))
+	// A window that is left with less than a segment, and flight close to it,
+	// is one more point at which the window explains where the sender stopped.
+	if s.edge-s.next < int64(s.full) && s.offers > 0 {
+		s.winStop.add(int64(s.window))
+		if s.stopped != s.window {
+			s.plateaus++
+			s.stopped = s.window
+		}
+	}
+	if s.series != nil {
+		s.series.sent(t, s.next, flight)
+	}
+}
+
+// measure keeps the segment sizes.
+func (s *sender) measure(c *connection, n int) {
+	s.sizes.add(uint32(n))
+	if total := s.sizes.total; total&(total-1) == 0 || total%64 == 0 {
+		s.full = s.sizes.segmentSize(c.segmentLimit(), c.timestamps)
+	}
+	if n > s.full && n > c.segmentLimit() {
+		s.superMax = max(s.superMax, n)
+	}
+	tail := n % s.full
+	s.segments += int64((n + s.full - 1) / s.full)
+	s.lastShort = tail != 0
+	if tail != 0 {
+		s.short++
+	}
+}
+
+// again takes data of which at least the beginning was passed before: a
+// retransmission, a reordered segment or the network's copy of one.
+func (s *sender) again(c *connection, p *frame.Packet, pos, span, t int64, no uint32) {
+	l := &s.loss
+	least := s.loop.minimum()
+	at := s.loop.where
+	if h, ok := s.holes.fill(pos, span); ok {
+		older := p.Options.HasTimestamp && int32(p.Options.TSval-l.newestVal) < 0 ||
+			!p.Options.HasTimestamp && p.ID != 0 && int16(p.ID-l.newestID) < 0 && t-h.opened < least
+		if at != atSender && (older || t-h.opened < least*8/10) {
+			l.reordered++
+			s.count(c, p, span)
+			return
+		}
+		s.resent(c, p, pos, span, t, no, segment{sent: h.opened}, true)
+		s.count(c, p, span)
+		return
+	}
+	i := s.flight.find(p.Seq)
+	var first segment
+	if i < s.flight.n {
+		first = *s.flight.at(i)
+	}
+	// A copy made on the way is the same packet: same timestamp, same IP
+	// identification, at once.
+	if at != atSender && first.times == 1 && t-first.sent < max(least/2, 1_000_000) &&
+		first.tsval == p.Options.TSval && first.id == p.ID && (p.ID != 0 || p.Options.HasTimestamp) && first.end == uint32(span) {
+		l.duplicates++
+		return
+	}
+	s.resent(c, p, pos, span, t, no, first, false)
+	if span > s.next { // repacketized with new data behind
+		extra := span - s.next
+		s.bytes += min(extra, int64(p.Payload))
+		s.flight.push(segment{sent: t, first: t, end: uint32(span), len: uint32(extra), tsval: p.Options.TSval, frame: no, id: p.ID, times: 2})
+		s.next = span
+		s.lastNew = t
+	}
+}
+
+// count takes bytes that fill a hole into the payload.
+func (s *sender) count(c *connection, p *frame.Packet, span int64) {
+	s.bytes += int64(p.Payload)
+	s.segments += int64((p.Payload + s.full - 1) / s.full)
+}
+
+// resent sorts a retransmission and counts it.
+func (s *sender) resent(c *connection, p *frame.Packet, pos, span, t int64, no uint32, first segment, upstream bool) {
+	l := &s.loss
+	n := int64(1)
+	if s.full > 0 && p.Payload > s.full {
+		n = int64((p.Payload + s.full - 1) / s.full)
+	}
+	l.retransmits += n
+	l.retransBytes += int64(p.Payload)
+	if upstream {
+		l.upstream += n
+	}
+	example(&l.frames, no)
+	l.lastRetransmit = t
+	least := s.loop.minimum()
+	silent := t - max(s.lastAck, s.first)
+	age := t - first.sent
+	switch {
+	case span <= s.una || span <= s.seenUna:
+		l.spurious += n
+	case first.sent > 0 && silent >= max(150_000_000, least*12/10) && age >= max(200_000_000, least*15/10):
+		l.timeouts++
+	case first.sent > 0 && span == s.next && !upstream && age >= least*15/10 && l.dupAcks < 3 && l.sackHigh <= s.una:
+		l.tailProbes++
+	default:
+		l.fast += n
+	}
+	if !upstream && span > s.seenUna {
+		for i := s.flight.find(p.Seq); i < s.flight.n; i++ {
+			g := s.flight.at(i)
+			if int32(g.end-uint32(span)) > 0 {
+				break
+			}
+			g.sent = t
+			g.times = min(g.times, 254) + 1
+		}
+	}
+	l.blackhole.sent(min(p.Payload, s.full))
+	switch {
+	case pos >= l.recover && span > s.una:
+		l.events++
+		l.recover = s.next
+	case l.suspected:
+		l.events++
+	}
+	l.suspected = false
+	if s.series != nil {
+		s.series.resent(t)
+	}
+}
+
+// example keeps the first three frames of a kind.
+func example(f *[3]uint32, no uint32) {
+	for i := range f {
+		if f[i] == 0 {
+			f[i] = no
+			return
+		}
+	}
+}

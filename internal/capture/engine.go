@@ -1,0 +1,279 @@
+// Package capture turns captured frames into a Result: what each TCP
+// connection did, what bounded it, and how sure that is.
+//
+// It reads once, in file order, and keeps a few kilobytes per connection that
+// carries data and a hundred-odd bytes per flow that doesn't, so that a capture
+// of any size can be analysed, and a live interface watched.
+//
+// The method follows T-RAT (Zhang, Breslau, Paxson, Shenker, SIGCOMM 2002) and
+// its successors in asking what stops the sender at each instant, and tcpanaly
+// (Paxson, SIGCOMM 1997) in asking first what the capture itself got wrong.
+package capture
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/linerate/linerate/internal/wire/frame"
+)
+
+// Options of an Engine.
+type Options struct {
+	Top    int                      // connections reported, by payload; 0 means 10
+	Filter func(*frame.Packet) bool // frames that count; nil takes all
+	Series bool                     // keep time series for plots of the largest connections
+}
+
+// Frame is one captured frame.
+type Frame struct {
+	Data []byte
+	At   int64 // nanoseconds since 1970
+	Len  int   // on the wire
+	Link uint16
+}
+
+// Engine analyses frames in the order of their capture. It isn't safe for use
+// by several goroutines.
+type Engine struct {
+	o        Options
+	packet   frame.Packet
+	flows    table
+	active   list
+	kept     []*Connection // the largest that have ended, a heap by bytes
+	timebase timebase
+	plotted  int
+
+	frames, bytes int64
+	filtered      int64
+	faults        map[frame.Fault]int64
+	first, last   int64
+	udp           map[*flow]*datagrams
+	evicted       int64
+	ended         int64
+}
+
+// NewEngine returns an Engine that has seen nothing.
+func NewEngine(o Options) *Engine {
+	if o.Top <= 0 {
+		o.Top = 10
+	}
+	return &Engine{o: o, faults: map[frame.Fault]int64{}, udp: map[*flow]*datagrams{}}
+}
+
+// Frames returns how many frames were added.
+func (e *Engine) Frames() int64 { return e.frames }
+
+// Add takes the next frame.
+func (e *Engine) Add(f *Frame) {
+	e.frames++
+	e.bytes += int64(f.Len)
+	p := &e.packet
+	fault := frame.Decode(f.Link, f.Data, f.Len, p)
+	if fault.Kind != frame.None {
+		e.faults[fault]++
+		e.timebase.adjust(f.At)
+		return
+	}
+	if e.o.Filter != nil && !e.o.Filter(p) {
+		e.filtered++
+		return
+	}
+	t := e.timebase.adjust(f.At)
+	if e.first == 0 {
+		e.first = t
+	}
+	e.last = t
+	switch p.Proto {
+	case frame.ProtoTCP:
+		e.tcp(p, t)
+	case frame.ProtoUDP:
+		e.datagram(p, f, t)
+	case frame.ProtoICMP, frame.ProtoICMPv6:
+		e.icmp(p)
+	}
+}
+
+func (e *Engine) tcp(p *frame.Packet, t int64) {
+	k, side := keyOf(p)
+	f, fresh := e.flows.find(&k)
+	if !fresh && p.Flags&frame.SYN != 0 && f.reused(p, side) {
+		e.end(f)
+		*f = flow{key: k, client: -1}
+		fresh = true
+	}
+	if fresh {
+		f.first, f.firstFrame = t, uint32(e.frames)
+	} else if f.conn != nil && t-f.last > 60e9 && p.Options.HasTimestamp {
+		t = e.timebase.forward(t, f.last, &f.conn.oneWay[side], p.Options.TSval, &f.syn[side])
+	}
+	f.last = t
+	f.packets[side]++
+	f.bytes[side] += uint64(max(p.Payload, 0))
+	f.shake(p, side, t)
+	if f.conn == nil {
+		if p.Payload == 0 || p.Flags&frame.SYN != 0 {
+			return
+		}
+		f.conn = &connection{flow: f}
+		if old := e.active.add(f.conn); old != nil {
+			e.evicted++
+			e.end(old.flow)
+		}
+	} else {
+		e.active.touch(f.conn)
+	}
+	f.conn.packet(p, side, t, uint32(e.frames))
+	if e.o.Series {
+		e.plot(f.conn)
+	}
+}
+
+// retryAfter is the least time after which a SYN is sent again; sooner it is a
+// frame captured twice.
+const retryAfter = 100_000_000
+
+// shake keeps what SYNs and first segments say.
+func (f *flow) shake(p *frame.Packet, side int, t int64) {
+	h := &f.syn[side]
+	if p.Options.HasTimestamp && !h.stamped {
+		h.stamp, h.stampAt, h.stamped = p.Options.TSval, t, true
+	}
+	if p.Flags&frame.SYN != 0 {
+		if f.client < 0 {
+			f.client = int8(side)
+			if p.Flags&frame.ACK != 0 {
+				f.client = int8(1 - side)
+			}
+		}
+		if h.sent == 0 || t-h.at > retryAfter {
+			h.sent = min(h.sent, 254) + 1
+		}
+		if h.sent == 1 {
+			h.at, h.isn = t, p.Seq
+		}
+		h.mss, h.scale, h.hasScale = p.Options.MSS, p.Options.Scale, p.Options.HasScale
+	} else if f.reply == 0 && f.client == int8(side) && p.Flags&frame.ACK != 0 {
+		f.reply = t
+	}
+	if p.Flags&(frame.RST|frame.FIN) != 0 {
+		f.closed = true
+	}
+	h.window = p.Window
+}
+
+// reused reports whether a SYN begins another connection on the same ports.
+func (f *flow) reused(p *frame.Packet, side int) bool {
+	h := &f.syn[side]
+	switch {
+	case h.sent > 0:
+		return p.Seq != h.isn
+	case p.Flags&frame.ACK == 0:
+		return f.packets[0]+f.packets[1] > 0 && f.syn[1-side].sent == 0
+	}
+	return false
+}
+
+// plot gives the larger connections a time series, as long as there is room.
+func (e *Engine) plot(c *connection) {
+	const worth, most = 16, 128
+	for _, s := range c.senders {
+		if s != nil && s.series == nil && s.records == worth && e.plotted < most {
+			s.series = newSeries(s.first)
+			e.plotted++
+		}
+	}
+}
+
+// end takes a connection out of the analysis and keeps its figures if they are
+// among the largest.
+func (e *Engine) end(f *flow) {
+	c := f.conn
+	if c == nil {
+		return
+	}
+	e.ended++
+	e.active.remove(c)
+	f.conn = nil
+	for _, x := range c.report() {
+		e.kept = keep(e.kept, x, e.o.Top)
+	}
+}
+
+// keep adds x to the n largest.
+func keep(kept []*Connection, x *Connection, n int) []*Connection {
+	if len(kept) >= n && kept[len(kept)-1].Bytes >= x.Bytes {
+		return kept
+	}
+	i, _ := slices.BinarySearchFunc(kept, x, func(a, b *Connection) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	kept = slices.Insert(kept, i, x)
+	return kept[:min(len(kept), n)]
+}
+
+// icmp finds the connection whose packet a router refused to forward.
+func (e *Engine) icmp(p *frame.Packet) {
+	if p.ICMPMTU == 0 && !(p.Proto == frame.ProtoICMP && p.ICMPType == 3 && p.ICMPCode == 4) {
+		return
+	}
+	var quoted frame.Packet
+	if frame.Decode(frame.LinkRaw, p.Data, len(p.Data), &quoted); quoted.SrcPort == 0 {
+		return
+	}
+	k, _ := keyOf(&quoted)
+	if f, _ := e.flows.find(&k); f.conn != nil {
+		f.conn.tooBig++
+	}
+}
+
+// maxConnections bounds the connections that are followed at once.
+const maxConnections = 12_000
+
+// list orders connections by use.
+type list struct {
+	newest, oldest *connection
+	n              int
+}
+
+// add returns the connection that must go to make room, if any.
+func (l *list) add(c *connection) (out *connection) {
+	if l.n >= maxConnections {
+		out = l.oldest
+	}
+	l.front(c)
+	l.n++
+	return out
+}
+
+func (l *list) front(c *connection) {
+	c.older, c.newer = l.newest, nil
+	if l.newest != nil {
+		l.newest.newer = c
+	} else {
+		l.oldest = c
+	}
+	l.newest = c
+}
+
+func (l *list) unlink(c *connection) {
+	if c.newer != nil {
+		c.newer.older = c.older
+	} else {
+		l.newest = c.older
+	}
+	if c.older != nil {
+		c.older.newer = c.newer
+	} else {
+		l.oldest = c.newer
+	}
+}
+
+func (l *list) touch(c *connection) {
+	if l.newest != c {
+		l.unlink(c)
+		l.front(c)
+	}
+}
+
+func (l *list) remove(c *connection) {
+	l.unlink(c)
+	l.n--
+}

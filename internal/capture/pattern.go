@@ -1,0 +1,152 @@
+package capture
+
+// ackStats is the acknowledgement frequency.
+type ackStats struct {
+	pure      int64
+	bytes     int64
+	histogram [17]int64 // by segments covered; the last holds 16 and more
+}
+
+func (a *ackStats) add(covered int64, full int) {
+	a.pure++
+	a.bytes += covered
+	a.histogram[min((covered+int64(full)/2)/int64(full), 16)]++
+}
+
+// median returns the usual number of segments covered.
+func (a *ackStats) median() int {
+	var seen int64
+	for n, c := range a.histogram {
+		if seen += c; seen*2 >= a.pure {
+			return n
+		}
+	}
+	return 0
+}
+
+// turns watches what starts and stops the application's sending: replies,
+// acknowledgements, and the timer of a delayed one.
+type turns struct {
+	starts   int64 // sent after a pause with nothing in flight
+	answered int64 // of them, after payload from the peer
+	reply    bool  // payload from the peer since the last data
+
+	bursts     int64 // new data after a gap
+	ackClocked int64 // of them, right after an acknowledgement
+
+	stall      int64 // length of the last acknowledgement's delay
+	stallEnd   int64
+	stallShort bool
+	stalls     int64 // short segment waited for a delayed acknowledgement
+	stalled    int64 // time lost by it
+	stallTimes histogram
+	frames     [3]uint32
+}
+
+// sent takes new data at pos, before it counts as sent.
+func (u *turns) sent(s *sender, t, pos int64) {
+	if s.lastNew == 0 {
+		u.reply = false
+		return
+	}
+	least := s.loop.minimum()
+	if s.next <= s.una {
+		u.starts++
+		if u.reply {
+			u.answered++
+		}
+	}
+	gap := max(min(1_000_000, least/20), 100_000)
+	if t-s.lastNew > gap {
+		u.bursts++
+		if t-s.lastAck <= gap {
+			u.ackClocked++
+		}
+	}
+	if u.stall > 0 && t-u.stallEnd <= 1_000_000 && !u.reply && pos == s.una {
+		u.stalls++
+		u.stalled += u.stall
+		u.stallTimes.add(u.stall)
+	}
+	u.stall, u.reply = 0, false
+}
+
+// acked takes the acknowledgement of g, d after it passed: 20 ms more than the
+// path needs is a delayed acknowledgement (RFC 9293 3.8.6.3).
+func (u *turns) acked(s *sender, t, d int64, g *segment) {
+	u.stall = 0
+	if wait := d - s.loop.downMin; wait >= 20_000_000 && s.next == s.una && int(g.len) < s.full && s.flight.n == 0 {
+		u.stall, u.stallEnd = wait, t
+		example(&u.frames, g.frame)
+	}
+}
+
+// blackhole finds a size above which nothing arrives.
+type blackhole struct {
+	clean  int // greatest segment delivered at the first try
+	larger int64
+	tried  int // smallest size tried since without success
+	top    int
+}
+
+func (b *blackhole) sent(n int) {
+	if n > b.clean {
+		b.larger++
+		b.top = max(b.top, n)
+	}
+}
+
+func (b *blackhole) delivered(g *segment, full int) {
+	if n := min(int(g.len), full); n > b.clean {
+		b.clean, b.larger = n, 0
+	}
+}
+
+// silences finds pauses that the sender's timer ended: one segment after a
+// long gap, and the next only when it was acknowledged (a congestion window of
+// one segment, RFC 5681 3.1).
+type silences struct {
+	count, total int64
+	lost         int64 // silence after which data was found missing
+	gap          int64 // of the segment that may be a timer's
+	until        int64
+	frames       [3]uint32
+}
+
+func (q *silences) sent(s *sender, t int64, no uint32) {
+	least := max(s.loop.minimum(), 1)
+	if q.gap > 0 && s.lastNew > 0 {
+		if t-s.lastNew > least/2 {
+			q.count++
+			q.total += q.gap
+			example(&q.frames, no)
+		}
+		q.gap = 0
+	}
+	if gap := t - s.lastNew; s.lastNew > 0 && gap > max(200_000_000, 3*least) && s.loop.where != atSender {
+		q.gap = gap
+	}
+}
+
+// delivery samples the delivered rate in windows of some round trips.
+type delivery struct {
+	start, width int64
+	bytes        int64
+	samples      histogram // bytes per window, scaled to bytes per second
+}
+
+// add takes bytes acknowledged at time t.
+func (d *delivery) add(t, bytes, least int64) {
+	if d.width == 0 {
+		d.start, d.width = t, max(4*least, 20_000_000)
+	}
+	for n := 0; t-d.start >= d.width; n++ {
+		if n == 64 { // a long pause: enough zeros
+			d.start = t
+			break
+		}
+		d.samples.add(int64(float64(d.bytes) / float64(d.width) * 1e9))
+		d.start, d.bytes = d.start+d.width, 0
+	}
+	d.bytes += bytes
+}
