@@ -14,8 +14,8 @@ func ramp(n int) []float64 {
 	return xs
 }
 
-// The ranks are those of the usual table of confidence intervals for a median
-// (Conover, Practical Nonparametric Statistics, table A3).
+// The ranks are the greatest k with 2 P(B(n, 1/2) < k) <= 5 %, from the table of
+// the binomial distribution.
 func TestSummarize(t *testing.T) {
 	for _, c := range []struct {
 		n              int

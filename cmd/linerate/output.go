@@ -21,18 +21,25 @@ type output struct {
 	expect string
 }
 
-// addOutput gives cmd the flags that every measuring verb has.
+// addOutput gives cmd the flags that every measuring verb has. They are checked
+// before the verb runs, so that a typing error costs no measurement.
 func addOutput(cmd *cobra.Command) *output {
 	o := &output{}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print the result as JSON ("+result.SchemaID+")")
 	f.StringVarP(&o.file, "out", "o", "", "also write the result to `FILE`; .json, .csv, .html, .txt or .prom by its ending")
 	f.StringVar(&o.expect, "expect", "", "exit with status 4 if goodput is below `RATE`, such as 940Mbit/s")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		_, err := o.target()
+		if err == nil && o.file != "" {
+			_, err = rendererFor(o.file)
+		}
+		return err
+	}
 	return o
 }
 
-// target returns the rate of --expect in bit/s, 0 where none was given. Verbs
-// call it before they start, so that a typing error costs no measurement.
+// target returns the rate of --expect in bit/s, 0 where none was given.
 func (o *output) target() (float64, error) {
 	if o.expect == "" {
 		return 0, nil
@@ -58,21 +65,30 @@ func (o *output) deliver(c cli, r *result.Result, runErr error) error {
 	if o.file != "" {
 		err = errors.Join(err, writeResult(o.file, r))
 	}
-	return errors.Join(runErr, err, o.judge(r))
+	if runErr == nil { // a run that failed has its own status
+		runErr = o.judge(r)
+	}
+	return errors.Join(runErr, err)
 }
 
-// judge compares the goodput of r with --expect.
+// judge compares the goodput of r, in each direction it has, with --expect.
 func (o *output) judge(r *result.Result) error {
 	want, err := o.target()
 	if want == 0 || err != nil {
 		return err
 	}
-	got, ok := result.Get(r.Totals, result.Goodput)
-	if !ok {
-		return fmt.Errorf("--expect %s: the result has no goodput: %w", o.expect, errMissed)
+	judged := false
+	for _, v := range r.Totals {
+		if v.Metric != result.Goodput.Name {
+			continue
+		}
+		judged = true
+		if v.V < want {
+			return fmt.Errorf("goodput %s%s is below %s: %w", strings.TrimLeft(v.Labels["direction"]+" ", " "), result.FormatRate(v.V), result.FormatRate(want), errMissed)
+		}
 	}
-	if got < want {
-		return fmt.Errorf("goodput %s is below %s: %w", result.FormatRate(got), result.FormatRate(want), errMissed)
+	if !judged {
+		return fmt.Errorf("--expect %s: the result has no goodput: %w", o.expect, errMissed)
 	}
 	return nil
 }

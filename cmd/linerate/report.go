@@ -17,7 +17,7 @@ import (
 // renderer writes a Result in one format.
 type renderer func(io.Writer, *result.Result) error
 
-// renderers are the formats of --format and, with a dot before it, of --out.
+// renderers are the formats of --format.
 func renderers() map[string]renderer {
 	return map[string]renderer{
 		"text": report.Text, "json": result.Encode, "csv": report.CSV, "html": report.HTML, "prometheus": report.Prometheus,
@@ -31,36 +31,46 @@ func newReport(c cli) *cobra.Command {
 		Short: "Show a result as text, JSON, CSV, HTML or Prometheus text",
 		Long: "report reads a result that another verb wrote ('-' reads standard input) and shows it in another format.\n" +
 			"The HTML page needs no other file, no network and no script to be read.",
-		Example: "  linerate report result.json\n  linerate report result.json -o result.html\n  linerate ladder --json | linerate report - --format csv",
+		Example: "  linerate report result.json\n  linerate report result.json -o result.html\n  ssh board linerate bench 192.168.1.11 --json | linerate report - --format csv",
 		Args:    nArgs("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if format == "" && out == "" {
-				format = "txt"
-			}
-			var show renderer
-			if format != "" {
-				var ok bool
-				if show, ok = renderers()[format]; !ok {
-					return usagef("--format %s: want one of %s", format, strings.Join(slices.Sorted(maps.Keys(renderers())), ", "))
-				}
+			show, err := pickRenderer(format, out)
+			if err != nil {
+				return err
 			}
 			r, err := readResult(c, args[0])
 			if err != nil {
 				return err
 			}
-			switch {
-			case out == "":
+			if out == "" {
 				return show(c.out, r)
-			case show == nil:
-				return writeResult(out, r)
 			}
 			return writeFile(out, func(w io.Writer) error { return show(w, r) })
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&format, "format", "f", "", "`FORMAT`: txt, json, csv, html or prom (default: by the ending of --out, else txt)")
+	f.StringVarP(&format, "format", "f", "", "show as `FORMAT`: "+strings.Join(formats(), ", ")+" (default: by the ending of --out, else text)")
 	f.StringVarP(&out, "out", "o", "", "write to `FILE` instead of standard output")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that isn't there
 	return cmd
+}
+
+// formats lists the names that --format takes.
+func formats() []string { return slices.Sorted(maps.Keys(renderers())) }
+
+// pickRenderer chooses by --format, else by the ending of --out, else text.
+func pickRenderer(format, out string) (renderer, error) {
+	switch {
+	case format == "" && out == "":
+		return report.Text, nil
+	case format == "":
+		return rendererFor(out)
+	}
+	show, ok := renderers()[format]
+	if !ok {
+		return nil, usagef("--format %s: want one of %s", format, strings.Join(formats(), ", "))
+	}
+	return show, nil
 }
 
 // readResult reads a Result from a file, or from standard input for "-".

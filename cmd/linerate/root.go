@@ -27,6 +27,7 @@ func newRoot(c cli) *cobra.Command {
 		newServe(c),
 		newVersion(c),
 	)
+	groupVerbs(cmd)
 	return cmd
 }
 
