@@ -1,0 +1,135 @@
+package port_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/linerate/linerate/internal/port"
+	"github.com/linerate/linerate/internal/testnet"
+)
+
+// TestConformance sends numbered frames of every kind of length over each pair
+// of Ports and wants them whole, once and in order.
+func TestConformance(t *testing.T) {
+	open := map[string]func(*testing.T) (from, to port.Port){
+		"memory":         func(*testing.T) (port.Port, port.Port) { return port.Memory(1500, 512) },
+		"raw":            pair(port.OpenRaw, port.OpenRaw),
+		"raw to AF_XDP":  pair(port.OpenRaw, func(n string) (port.Port, error) { return port.OpenXDP(n, port.XDPOptions{}) }),
+		"AF_XDP to raw":  pair(func(n string) (port.Port, error) { return port.OpenXDP(n, port.XDPOptions{SendOnly: true}) }, port.OpenRaw),
+		"AF_XDP generic": pair(port.OpenRaw, func(n string) (port.Port, error) { return port.OpenXDP(n, port.XDPOptions{Generic: true}) }),
+	}
+	for name, open := range open {
+		t.Run(name, func(t *testing.T) {
+			from, to := open(t)
+			defer from.Close()
+			defer to.Close()
+			carry(t, from, to)
+			silent(t, to)
+		})
+	}
+}
+
+type opener func(name string) (port.Port, error)
+
+// pair opens a Port at each end of a link.
+func pair(a, b opener) func(*testing.T) (port.Port, port.Port) {
+	return func(t *testing.T) (port.Port, port.Port) {
+		l := testnet.NewPair(t, testnet.LinkOptions{Bare: true})
+		return in(t, l.A, a), in(t, l.B, b)
+	}
+}
+
+func in(t *testing.T, e testnet.End, open opener) (p port.Port) {
+	t.Helper()
+	err := e.Namespace.Do(func() (err error) { p, err = open(e.Interface); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const ethertype = 0x88b5 // IEEE 802 local experimental
+
+// frame makes the n-th frame of the test.
+func frame(n, size int) []byte {
+	b := append(bytes.Repeat([]byte{0xff}, 6), net.HardwareAddr{2, 0, 0, 0, 0, 1}...)
+	b = binary.BigEndian.AppendUint16(b, ethertype)
+	b = binary.BigEndian.AppendUint32(b, uint32(n))
+	for len(b) < size {
+		b = append(b, byte(n+len(b)))
+	}
+	return b
+}
+
+func carry(t *testing.T, from, to port.Port) {
+	t.Helper()
+	const total = 5000
+	sizes := []int{60, 64, 128, 1000, 1513, 1514}
+	into := make([]port.Frame, 64)
+	got, next := 0, 0
+	for deadline := time.Now().Add(20 * time.Second); got < total; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d frames arrived", got, total)
+		}
+		// Few in flight: veth's own queue is short.
+		var out []port.Frame
+		for n := next; n < total && len(out) < 32 && n-got < 128; n++ {
+			out = append(out, port.Frame{Data: frame(n, sizes[n%len(sizes)])})
+		}
+		sent, err := from.Send(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next += sent
+		n, err := to.Recv(into)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal(err)
+		}
+		for _, f := range into[:n] {
+			if binary.BigEndian.Uint16(f.Data[12:]) != ethertype {
+				continue // the stack's own
+			}
+			if want := frame(got, sizes[got%len(sizes)]); !bytes.Equal(f.Data, want) || f.Len != len(want) || f.At.IsZero() {
+				t.Fatalf("frame %d: %d bytes, want %d; or its content differs", got, len(f.Data), len(want))
+			}
+			got++
+		}
+	}
+}
+
+// silent wants no frame of ours any more, and an end to the waiting.
+func silent(t *testing.T, p port.Port) {
+	t.Helper()
+	into := make([]port.Frame, 4)
+	for range 50 { // the stack may send some of its own
+		n, err := p.Recv(into)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+		for _, f := range into[:n] {
+			if binary.BigEndian.Uint16(f.Data[12:]) == ethertype {
+				t.Errorf("a frame came twice")
+			}
+		}
+	}
+	t.Error("Recv of nothing never came back")
+}
+
+func TestClosedMemory(t *testing.T) {
+	a, b := port.Memory(1500, 4)
+	if n, err := a.Send([]port.Frame{{Data: []byte{1}}, {Data: []byte{2}}}); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	if n, _ := a.Send(make([]port.Frame, 8)); n != 2 {
+		t.Errorf("a cable of 4 took %d more, want 2", n)
+	}
+	b.Close()
+	if _, err := a.Send(make([]port.Frame, 1)); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("send on a closed cable: %v", err)
+	}
+}
