@@ -23,11 +23,15 @@ type output struct {
 
 // addOutput gives cmd the flags that every measuring verb has. They are checked
 // before the verb runs, so that a typing error costs no measurement.
-func addOutput(cmd *cobra.Command) *output {
+func addOutput(cmd *cobra.Command) *output { return addOutputAs(cmd, "o") }
+
+// addOutputAs names the short flag of --out for verbs where -o means another
+// thing; "" is none.
+func addOutputAs(cmd *cobra.Command, short string) *output {
 	o := &output{}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print the result as JSON ("+result.SchemaID+")")
-	f.StringVarP(&o.file, "out", "o", "", "also write the result to `FILE`; .json, .csv, .html, .txt or .prom by its ending")
+	f.StringVarP(&o.file, "out", short, "", "also write the result to `FILE`; .json, .csv, .html, .txt or .prom by its ending")
 	f.StringVar(&o.expect, "expect", "", "exit with status 4 if goodput is below `RATE`, such as 940Mbit/s")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		_, err := o.target()

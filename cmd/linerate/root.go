@@ -23,6 +23,9 @@ func newRoot(c cli) *cobra.Command {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%s: %v", cmd.CommandPath(), err) })
 	cmd.AddCommand(
 		newDiff(c),
+		newGet(c),
+		newLs(c),
+		newPut(c),
 		newReport(c),
 		newServe(c),
 		newVersion(c),

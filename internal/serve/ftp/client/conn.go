@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linerate/linerate/internal/serve/ftp/data"
 	"github.com/linerate/linerate/internal/wire/ftp"
 )
 
@@ -30,7 +31,10 @@ type Config struct {
 	Active  bool          // the server connects to us (PORT, EPRT) instead of we to it
 	Timeout time.Duration // 0 means DefaultTimeout
 	Network Network       // of control and data connections; nil means the host's
-	Log     *slog.Logger  // the dialogue at level Debug, oddities at Warn; nil means silence
+	// Watch, if set, is shown each data connection before it carries payload,
+	// beneath TLS; what it returns is called before the connection is closed.
+	Watch func(net.Conn) (stop func())
+	Log   *slog.Logger // the dialogue at level Debug, oddities at Warn; nil means silence
 }
 
 // Network connects to a server and, in active mode, is connected to by it.
@@ -93,7 +97,7 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 
 // dial connects within the timeout.
 func (cfg *Config) dial(ctx context.Context, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, cfg.Timeout, fmt.Errorf("no answer within %v", cfg.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, cfg.Timeout, fmt.Errorf("no answer within %v: %w", cfg.Timeout, data.ErrStalled))
 	defer cancel()
 	conn, err := cfg.Network.DialContext(ctx, "tcp", address)
 	if err != nil && ctx.Err() != nil {

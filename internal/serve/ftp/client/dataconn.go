@@ -18,6 +18,7 @@ type opening struct {
 	conn net.Conn
 	ln   net.Listener
 	peer netip.Addr
+	stop func() // of Config.Watch
 }
 
 // prepare agrees with the server on a data connection for the next transfer.
@@ -103,23 +104,26 @@ func (c *Conn) listen(ctx context.Context) (*opening, error) {
 	return &opening{ln: ln, peer: c.peer().Addr()}, nil
 }
 
-// open returns the data connection, with TLS on it where that was agreed.
-func (c *Conn) open(ctx context.Context, o *opening) (net.Conn, error) {
+// open completes the data connection, with TLS on it where that was agreed.
+func (c *Conn) open(ctx context.Context, o *opening) error {
 	if o.ln != nil {
 		if err := o.accept(ctx, c.cfg.Timeout); err != nil {
-			return nil, fmt.Errorf("active mode: wait for the server to connect: %w", err)
+			return fmt.Errorf("active mode: wait for the server to connect: %w", err)
 		}
 	}
+	if c.cfg.Watch != nil {
+		o.stop = c.cfg.Watch(o.conn)
+	}
 	if !c.private {
-		return o.conn, nil
+		return nil
 	}
 	_ = o.conn.SetDeadline(time.Now().Add(c.cfg.Timeout))
 	t, err := data.TLSClient(ctx, o.conn, c.tls)
 	if err != nil {
-		return nil, fmt.Errorf("data connection: %w", tlsError(err))
+		return fmt.Errorf("data connection: %w", tlsError(err))
 	}
-	_ = o.conn.SetDeadline(time.Time{})
-	return t, nil
+	o.conn = t
+	return t.SetDeadline(time.Time{})
 }
 
 // accept waits for the server and turns away everyone else.
@@ -144,11 +148,38 @@ func (o *opening) accept(ctx context.Context, wait time.Duration) error {
 	}
 }
 
+// close ends the data connection in order, with close_notify where there is
+// TLS. It may be called again.
 func (o *opening) close() {
 	if o.ln != nil {
 		_ = o.ln.Close()
 	}
+	if o.stop != nil {
+		o.stop()
+		o.stop = nil
+	}
 	if o.conn != nil {
+		if t, ok := o.conn.(*data.TLSConn); ok {
+			_ = t.CloseWrite()
+		}
 		_ = o.conn.Close()
 	}
+}
+
+// abort ends it with a reset and without close_notify: an orderly end would
+// pass a broken upload off as a whole one.
+func (o *opening) abort() {
+	o.conn = beneath(o.conn)
+	if t, ok := o.conn.(*net.TCPConn); ok {
+		_ = t.SetLinger(0)
+	}
+	o.close()
+}
+
+// beneath returns the connection that carries TLS, or conn.
+func beneath(conn net.Conn) net.Conn {
+	if t, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		return t.NetConn()
+	}
+	return conn
 }

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/linerate/linerate/internal/serve/ftp/data"
@@ -31,36 +33,33 @@ func (e *ReplyError) Error() string {
 	return "server answers " + strings.ToValidUTF8(text, "?")
 }
 
-// refused reports whether err is a refusal for good (5yz, RFC 959 4.2.1) and,
-// if codes are named, one of those.
-func refused(err error, codes ...int) bool {
+// Refused reports whether err is a refusal for good (5yz, RFC 959 4.2.1).
+func Refused(err error) bool {
 	e, ok := errors.AsType[*ReplyError](err)
-	if !ok || !e.Reply.Permanent() {
-		return false
-	}
-	for _, code := range codes {
-		if e.Reply.Code == code {
-			return true
-		}
-	}
-	return len(codes) == 0
+	return ok && e.Reply.Permanent()
 }
 
-// unknown reports whether err says that the server doesn't have the command.
-func unknown(err error) bool { return refused(err, 500, 501, 502, 503, 504) }
+// unknown reports whether err says that the server doesn't have the command,
+// or not in this form.
+func unknown(err error) bool {
+	e, ok := errors.AsType[*ReplyError](err)
+	return ok && 500 <= e.Reply.Code && e.Reply.Code <= 504
+}
 
 // Temporary reports whether trying again, on a new Conn, may help: the server
-// said so (4yz) or the connection failed. What the server refuses for good and
-// what the caller cancelled stay as they are.
+// said so (4yz) or the connection failed. What the server refuses for good,
+// what this side got wrong and what the caller cancelled stay as they are.
 func Temporary(err error) bool {
 	if e, ok := errors.AsType[*ReplyError](err); ok {
 		return e.Reply.Transient()
 	}
-	if errors.Is(err, context.Canceled) {
+	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound || errors.Is(err, context.Canceled) {
 		return false
 	}
-	_, network := errors.AsType[net.Error](err)
-	return network || errors.Is(err, data.ErrStalled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	_, network := errors.AsType[*net.OpError](err)
+	return network || slices.ContainsFunc([]error{
+		data.ErrStalled, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrDeadlineExceeded, syscall.ECONNRESET, syscall.EPIPE,
+	}, func(broken error) bool { return errors.Is(err, broken) })
 }
 
 // do runs a command that ends in a 2yz reply; any other is a *ReplyError.

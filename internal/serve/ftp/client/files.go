@@ -30,7 +30,7 @@ func (c *Conn) List(ctx context.Context, dir string) ([]ftp.Entry, error) {
 			e, err := ftp.ParseEntry(l)
 			return e, err == nil
 		})
-		if !unknown(err) || refused(err, 501) { // 501: not a directory
+		if e, ok := errors.AsType[*ReplyError](err); !unknown(err) || ok && e.Reply.Code == 501 { // not a directory
 			return entries, err
 		}
 		c.odd.noMLSD = true
@@ -115,7 +115,7 @@ func (c *Conn) Stat(ctx context.Context, name string) (ftp.Entry, error) {
 // where the server can't tell, which doesn't mean that there is no such file.
 func (c *Conn) Size(ctx context.Context, name string) (int64, error) {
 	r, err := c.do(ctx, "SIZE", name)
-	if refused(err) {
+	if Refused(err) {
 		return 0, fmt.Errorf("%s: %w: %w", name, ErrNoSize, err)
 	}
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *Conn) SetModTime(ctx context.Context, name string, t time.Time) error {
 // or may not be made, so a refusal counts only where the server can tell.
 func (c *Conn) MakeDir(ctx context.Context, dir string) error {
 	_, err := c.do(ctx, "MKD", dir)
-	if !refused(err) {
+	if !Refused(err) {
 		return err
 	}
 	if e, statErr := c.Stat(ctx, dir); c.Has("MLST") && (statErr != nil || !e.IsDir()) {

@@ -26,7 +26,7 @@ const (
 // drop the payload. Stats tell how far a failed transfer came.
 func (c *Conn) Get(ctx context.Context, name string, offset int64, w io.Writer, o data.Options) (data.Stats, error) {
 	return c.transfer(ctx, ftp.Command{Verb: "RETR", Arg: name}, offset, func(ctx context.Context, conn net.Conn) (data.Stats, error) {
-		return data.Recv(ctx, w, conn, c.stall(o))
+		return data.Recv(ctx, sink(w), conn, c.stall(o))
 	})
 }
 
@@ -46,10 +46,10 @@ func (c *Conn) store(ctx context.Context, verb, name string, offset int64, r io.
 	s, err := c.transfer(ctx, ftp.Command{Verb: verb, Arg: name}, offset, func(ctx context.Context, conn net.Conn) (data.Stats, error) {
 		began = time.Now()
 		s, err := data.Send(ctx, conn, r, c.stall(o))
-		if err != nil {
-			reset(conn)
-		} else if c.private {
-			finishTLS(conn)
+		if err == nil && c.private {
+			// Tickets left unread would turn our close into a reset, which can
+			// cost the server the end of the file. It ends when conn is closed.
+			go func() { _, _ = io.Copy(io.Discard, conn) }()
 		}
 		return s, err
 	})
@@ -57,33 +57,6 @@ func (c *Conn) store(ctx context.Context, verb, name string, offset int64, r io.
 		s.Duration = time.Since(began)
 	}
 	return s, err
-}
-
-// finishTLS follows close_notify with FIN, which some servers wait for, and
-// reads on: tickets left unread would turn our close into a reset, which can
-// cost the server the end of the file. It ends when conn is closed.
-func finishTLS(conn net.Conn) {
-	if t, ok := beneath(conn).(*net.TCPConn); ok {
-		_ = t.CloseWrite()
-	}
-	go func() { _, _ = io.Copy(io.Discard, conn) }()
-}
-
-// beneath returns the connection that carries TLS, or conn.
-func beneath(conn net.Conn) net.Conn {
-	if t, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		return t.NetConn()
-	}
-	return conn
-}
-
-// reset makes closing conn an error at the server too: an orderly end would
-// pass a broken upload off as a whole one.
-func reset(conn net.Conn) {
-	if t, ok := beneath(conn).(*net.TCPConn); ok {
-		_ = t.SetLinger(0)
-		_ = t.Close()
-	}
 }
 
 func (c *Conn) stall(o data.Options) data.Options {
@@ -194,16 +167,19 @@ func (c *Conn) run(ctx context.Context, cmd ftp.Command, o *opening, begun <-cha
 	if ctx.Err() != nil {
 		return data.Stats{}, context.Cause(ctx)
 	}
-	conn, err := c.open(ctx, o)
+	err := c.open(ctx, o)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return data.Stats{}, err
 	}
-	s, err := move(ctx, conn)
-	if !upload { // some servers wait for our close_notify before they confirm
-		_ = conn.Close()
+	s, err := move(ctx, o.conn)
+	switch {
+	case !upload:
+		o.close() // some servers wait for our close_notify before they confirm
+	case err != nil:
+		o.abort()
 	}
 	return s, err
 }
