@@ -1,0 +1,275 @@
+package iperf3
+
+import (
+	"cmp"
+	"context"
+	"crypto/rsa"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	wire "github.com/linerate/linerate/internal/wire/iperf3"
+	"github.com/linerate/linerate/internal/workload/stream"
+)
+
+// Client opens tests with an iperf3 or linerate server.
+type Client struct {
+	Addr string // host:port
+
+	// What only this protocol carries.
+	User, Password string
+	Key            *rsa.PublicKey // of the server; nil: no authentication
+	OldPadding     bool           // for servers up to 3.16
+	ServerOutput   bool
+	Title, Extra   string
+	ServerCPU      *int // core to pin the server to
+	FQRate         int64
+}
+
+// Name is the dialect's name in a Result.
+func (*Client) Name() string { return "iperf3" }
+
+// Open agrees on a test and connects its streams.
+func (d *Client) Open(ctx context.Context, t stream.Test) (stream.Session, error) {
+	p, err := d.params(t)
+	if err != nil {
+		return nil, err
+	}
+	sock := t.Socket
+	dialer := net.Dialer{Timeout: phaseTimeout}
+	if sock.Local.IsValid() {
+		dialer.LocalAddr = &net.TCPAddr{IP: sock.Local.AsSlice()}
+	}
+	conn, err := dialer.DialContext(ctx, "tcp"+sock.Network, d.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("iperf3: connect control: %w", err)
+	}
+	s := &session{ctl: &control{Conn: conn}, test: t, addr: d.Addr, cookie: wire.NewCookie(), broken: make(chan error, 1)}
+	defer s.ctl.until(ctx)()
+	if err := s.open(ctx, p); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// params says t in the words of the protocol, which counts whole seconds.
+func (d *Client) params(t stream.Test) (wire.Params, error) {
+	if t.Transactions() {
+		return wire.Params{}, fmt.Errorf("iperf3 has no request/response test; use the netperf dialect")
+	}
+	seconds := func(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+	p := wire.Params{
+		TCP: t.Protocol == stream.TCP, UDP: t.Protocol == stream.UDP, Omit: seconds(t.Omit), Time: seconds(t.Duration),
+		Bytes: t.Bytes, Blocks: t.Messages, MSS: t.Socket.MSS, NoDelay: t.Socket.NoDelay, Parallel: t.Parallel,
+		Reverse: t.Direction == stream.Receive, Bidir: t.Direction == stream.Both, Multipath: t.Socket.Multipath,
+		Window: cmp.Or(t.Socket.Window, t.Socket.RecvBuffer, t.Socket.SendBuffer), Len: t.Message, Rate: int64(t.Rate), FQRate: int64(t.Socket.Pacing), PacingTimer: 1000,
+		Burst: t.Burst, TOS: t.Socket.TOS, Title: d.Title, Extra: d.Extra, Congestion: t.Socket.Congestion,
+		ServerOutput: wire.Mark(d.ServerOutput), Counters64: wire.Mark(t.Protocol == stream.UDP && !t.Counters32),
+		Repeating: wire.Mark(t.Repeating), DontFragment: wire.Mark(t.Socket.DontFrag), SkipCopy: wire.Mark(t.Discard),
+		Affinity: d.ServerCPU, Version: "linerate", Extension: &wire.Extension{Version: 1},
+	}
+	if t.ZeroCopy != stream.Copy {
+		p.ZeroCopy = 1
+	}
+	if err := p.Check(); err != nil {
+		return p, fmt.Errorf("the test does not fit the iperf3 protocol: %w", err)
+	}
+	if d.Key == nil {
+		return p, nil
+	}
+	var err error
+	p.AuthToken, err = wire.Credentials{User: d.User, Password: d.Password, Time: time.Now()}.Token(d.Key, d.OldPadding)
+	return p, err
+}
+
+// session is a test at the client.
+type session struct {
+	ctl     *control
+	test    stream.Test
+	addr    string
+	cookie  wire.Cookie
+	ids     map[int]int // wire stream id -> index
+	streams []*stream.Stream
+	peer    string
+	broken  chan error
+	ended   chan error // the server's answer to TEST_END
+}
+
+func (s *session) open(ctx context.Context, p wire.Params) error {
+	if err := s.ctl.put(s.cookie[:]); err != nil {
+		return s.ctl.fail("send cookie", err)
+	}
+	if err := s.ctl.expect(wire.ParamExchange); err != nil {
+		return err
+	}
+	if err := s.ctl.putDocument(p); err != nil {
+		return s.ctl.fail("send parameters", err)
+	}
+	if err := s.created(); err != nil {
+		return err
+	}
+	s.ids = map[int]int{}
+	for i := range s.test.Senders() + s.test.Receivers() {
+		role := stream.Sender
+		if i >= s.test.Senders() {
+			role = stream.Receiver
+		}
+		st, err := s.connect(ctx, role)
+		if err != nil {
+			return s.ctl.fail(fmt.Sprintf("connect stream %d", i+1), err)
+		}
+		s.ids[wire.StreamID(i)] = i
+		s.streams = append(s.streams, st)
+	}
+	return nil
+}
+
+// created waits for CREATE_STREAMS; a linerate server announces itself before.
+func (s *session) created() error {
+	st, err := s.ctl.readState(phaseTimeout)
+	if err != nil {
+		return s.ctl.fail("waiting for "+wire.CreateStreams.String(), err)
+	}
+	if st == wire.Extended {
+		if _, err := s.ctl.document(wire.MaxParams); err != nil {
+			return s.ctl.fail("announcement of the server", err)
+		}
+		s.peer = "linerate"
+		return s.ctl.expect(wire.CreateStreams)
+	}
+	if st != wire.CreateStreams {
+		return s.ctl.unexpected(st)
+	}
+	s.ctl.phase = st
+	return nil
+}
+
+// connect opens one data stream and waits until the server has it: streams are
+// told apart by their order only.
+func (s *session) connect(ctx context.Context, role stream.Role) (*stream.Stream, error) {
+	conn, err := s.test.Socket.Dial(ctx, s.test.Protocol, s.addr)
+	if err != nil {
+		return nil, err
+	}
+	if s.test.Protocol == stream.UDP {
+		err = hello(conn)
+	} else {
+		_, err = conn.Write(s.cookie[:])
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &stream.Stream{Role: role, Conn: conn}, nil
+}
+
+// Bounds of the UDP hello: iperf3 sends it once and waits 30 s.
+const (
+	helloTries   = 10
+	helloTimeout = time.Second
+)
+
+// hello opens a UDP stream; a lost hello or reply is repeated.
+func hello(conn net.Conn) error {
+	b := make([]byte, 64<<10)
+	for range helloTries {
+		if _, err := conn.Write(wire.Hello[:]); err != nil {
+			return err
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
+			return err
+		}
+		for {
+			n, err := conn.Read(b)
+			if err != nil {
+				break
+			}
+			if wire.IsReply(b[:n]) {
+				return conn.SetReadDeadline(time.Time{})
+			}
+		}
+	}
+	return fmt.Errorf("no answer to %d UDP hellos: is UDP port %s open on the way?", helloTries, conn.RemoteAddr())
+}
+
+func (s *session) Streams() []*stream.Stream { return s.streams }
+func (s *session) Broken() <-chan error      { return s.broken }
+
+// Start waits for the server's go and from then on watches the control
+// connection.
+func (s *session) Start(ctx context.Context) error {
+	defer s.ctl.until(ctx)()
+	if err := s.ctl.expect(wire.TestStart); err != nil {
+		return err
+	}
+	if err := s.ctl.expect(wire.TestRunning); err != nil {
+		return err
+	}
+	s.ended = make(chan error, 1)
+	if err := s.ctl.deadline(0); err != nil {
+		return err
+	}
+	go s.watch()
+	return nil
+}
+
+// watch reads the one state that follows a running test.
+func (s *session) watch() {
+	var b [1]byte
+	_, err := io.ReadFull(s.ctl, b[:])
+	switch got := wire.State(int8(b[0])); {
+	case err != nil:
+		err = s.ctl.fail("waiting for "+wire.ExchangeResults.String(), err)
+	case got != wire.ExchangeResults:
+		err = s.ctl.unexpected(got)
+	}
+	if err != nil {
+		s.broken <- err
+	}
+	s.ended <- err
+}
+
+// End tells the server that the test is over and exchanges results.
+func (s *session) End(ctx context.Context, own stream.Report) (stream.Report, error) {
+	defer s.ctl.until(ctx)()
+	if err := s.ctl.enter(wire.TestEnd); err != nil {
+		return stream.Report{}, s.ctl.fail("end the test", err)
+	}
+	if err := <-s.ended; err != nil {
+		return stream.Report{}, err
+	}
+	s.ctl.phase = wire.ExchangeResults
+	if err := s.ctl.putDocument(results(own, s.streams, s.test)); err != nil {
+		return stream.Report{}, s.ctl.fail("send results", err)
+	}
+	b, err := s.ctl.document(wire.MaxResults)
+	if err != nil {
+		return stream.Report{}, s.ctl.fail("read results", err)
+	}
+	r, err := wire.ParseResults(b)
+	if err != nil {
+		return stream.Report{}, s.ctl.fail("read results", err)
+	}
+	remote, err := report(r, s.ids, s.streams)
+	if err != nil {
+		return stream.Report{}, s.ctl.fail("read results", err)
+	}
+	remote.Peer = s.peer
+	if err := s.ctl.expect(wire.DisplayResults); err != nil {
+		return remote, err
+	}
+	if err := s.ctl.enter(wire.Done); err != nil {
+		return remote, s.ctl.fail("finish", err)
+	}
+	return remote, nil
+}
+
+// Close closes every connection.
+func (s *session) Close() error {
+	for _, st := range s.streams {
+		st.Conn.Close()
+	}
+	return s.ctl.Close()
+}

@@ -1,0 +1,320 @@
+package iperf3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	wire "github.com/linerate/linerate/internal/wire/iperf3"
+	"github.com/linerate/linerate/internal/workload/stream"
+)
+
+// Bounds of a running test at the server.
+const (
+	grace       = 40 * time.Second  // beyond the duration that the client announced
+	idleTimeout = 120 * time.Second // without payload, where it announced none
+)
+
+// test is one test at the server.
+type test struct {
+	srv     *Server
+	ctl     *control
+	params  wire.Params
+	test    stream.Test
+	outcome stream.Outcome
+
+	mu      sync.Mutex
+	waiting chan net.Conn // data connections, nil while none is wanted
+}
+
+// offer hands a data connection to the test, false where it wants none.
+func (t *test) offer(conn net.Conn) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case t.waiting <- conn: // never ready while nil
+		return true
+	default:
+		return false
+	}
+}
+
+// want opens and closes the door for n data connections.
+func (t *test) want(n int) chan net.Conn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old := t.waiting
+	t.waiting = nil
+	if n > 0 {
+		t.waiting = make(chan net.Conn, n)
+		return t.waiting
+	}
+	return old
+}
+
+func (t *test) run(ctx context.Context) error {
+	defer t.ctl.until(ctx)()
+	if err := t.agree(); err != nil {
+		return err
+	}
+	streams, err := t.connect(ctx)
+	defer func() {
+		for _, s := range streams {
+			s.Conn.Close()
+		}
+	}()
+	if err != nil {
+		return t.ctl.fail("waiting for data streams", err)
+	}
+	if err := errors.Join(t.ctl.enter(wire.TestStart), t.ctl.enter(wire.TestRunning)); err != nil {
+		return t.ctl.fail("start", err)
+	}
+	g := stream.NewGroup(t.test, streams)
+	g.Start()
+	state, err := t.watch(ctx, g)
+	_ = g.Stop() // a stream that broke shows in the control connection, or in the counts
+	t.outcome = stream.Outcome{Test: t.test, Own: g.Report(), Group: g}
+	for _, s := range streams {
+		s.Conn.Close()
+	}
+	if err != nil {
+		return err
+	}
+	if state != wire.TestEnd {
+		return t.ctl.unexpected(state)
+	}
+	return t.exchange(streams)
+}
+
+// agree reads the parameters, and refuses those it cannot serve.
+func (t *test) agree() error {
+	if err := t.ctl.enter(wire.ParamExchange); err != nil {
+		return t.ctl.fail("answer the cookie", err)
+	}
+	b, err := t.ctl.document(wire.MaxParams)
+	if err == nil {
+		t.params, err = wire.ParseParams(b)
+	}
+	if err != nil {
+		return t.refuse(wire.RemoteError{Code: wire.CodeParams}, err)
+	}
+	if err := t.check(); err != nil {
+		var code wire.RemoteError
+		if !errors.As(err, &code) {
+			code.Code = wire.CodeAuth
+		}
+		return t.refuse(code, err)
+	}
+	t.test = serverTest(t.params)
+	if t.params.Extension != nil {
+		err := t.ctl.enter(wire.Extended)
+		if err == nil {
+			err = t.ctl.putDocument(wire.Extension{Version: 1})
+		}
+		if err != nil {
+			return t.ctl.fail("announce linerate", err)
+		}
+	}
+	return nil
+}
+
+// refuse answers SERVER_ERROR and returns why.
+func (t *test) refuse(code wire.RemoteError, why error) error {
+	err := t.ctl.fail("parameters", why)
+	bad := wire.ServerError
+	return errors.Join(err, t.ctl.put(code.Append([]byte{byte(bad)})))
+}
+
+func (t *test) check() error {
+	p, s := t.params, t.srv
+	if err := p.Check(); err != nil {
+		return err
+	}
+	if s.MaxDuration > 0 && time.Duration(p.Time+p.Omit)*time.Second > s.MaxDuration {
+		return wire.RemoteError{Code: wire.CodeMaxDuration}
+	}
+	if s.MaxRate > 0 && (p.Rate == 0 || float64(p.Rate)*float64(p.Parallel) > s.MaxRate) {
+		return wire.RemoteError{Code: wire.CodeTotalRate}
+	}
+	if s.Key == nil {
+		return nil
+	}
+	c, err := wire.ParseToken(s.Key, p.AuthToken)
+	if err != nil {
+		return err
+	}
+	return s.Users.Admit(c, time.Now(), s.Skew)
+}
+
+// serverTest is the test as the server runs it: it ends when the client says
+// so, not by a count of its own.
+func serverTest(p wire.Params) stream.Test {
+	t := stream.Test{
+		Protocol: stream.TCP, Direction: stream.Transmit, Parallel: p.Parallel, Message: p.Len,
+		Omit: time.Duration(p.Omit) * time.Second, Rate: float64(p.Rate), Burst: p.Burst,
+		Discard: bool(p.SkipCopy), Counters32: !bool(p.Counters64), Repeating: bool(p.Repeating),
+		Socket: stream.Socket{Window: p.Window, MSS: p.MSS, NoDelay: p.NoDelay, TOS: p.TOS, Congestion: p.Congestion,
+			Pacing: uint64(p.FQRate), DontFrag: bool(p.DontFragment)},
+	}
+	if p.UDP {
+		t.Protocol = stream.UDP
+	}
+	switch {
+	case p.Reverse:
+		t.Direction = stream.Receive
+	case p.Bidir:
+		t.Direction = stream.Both
+	}
+	if p.ZeroCopy != 0 && !p.UDP {
+		t.ZeroCopy = stream.Sendfile
+	}
+	if p.Affinity != nil {
+		t.CPUs = []int{*p.Affinity}
+	}
+	t = t.Defaulted()
+	t.Duration = 0
+	return t
+}
+
+// connect asks for the data streams and waits for them, and for the control
+// connection to stay.
+func (t *test) connect(ctx context.Context) ([]*stream.Stream, error) {
+	n := t.test.Senders() + t.test.Receivers()
+	in := t.want(n)
+	defer func() {
+		t.want(0)
+		for len(in) > 0 {
+			(<-in).Close()
+		}
+	}()
+	if t.test.Protocol == stream.UDP {
+		leave := t.srv.udp.enter(t, in)
+		defer leave()
+	} else if name := t.test.Socket.Congestion; name != "" {
+		// Set on the listener, so that the connections are born with it; see Socket.
+		restore, err := t.srv.inherit(name)
+		if err != nil {
+			return nil, errors.Join(err, t.refuse(wire.RemoteError{Code: wire.CodeParams}, err))
+		}
+		defer restore()
+		t.test.Socket.Congestion = ""
+	}
+	if err := t.ctl.enter(wire.CreateStreams); err != nil {
+		return nil, err
+	}
+	var streams []*stream.Stream
+	timer := time.NewTimer(phaseTimeout)
+	defer timer.Stop()
+	for len(streams) < n {
+		select {
+		case conn := <-in:
+			role := stream.Receiver // the first streams are those on which the client sends
+			if len(streams) >= t.test.Senders() {
+				role = stream.Sender
+			}
+			streams = append(streams, &stream.Stream{Role: role, Conn: conn, Drain: role == stream.Receiver})
+			if err := t.test.Socket.Accepted(conn); err != nil {
+				return streams, err
+			}
+		case <-timer.C:
+			return streams, fmt.Errorf("%d of %d came within %v", len(streams), n, phaseTimeout)
+		case <-ctx.Done():
+			return streams, t.terminate(ctx.Err())
+		}
+	}
+	t.test.Socket.Congestion = t.params.Congestion
+	return streams, nil
+}
+
+// terminate tells the client that the server stops.
+func (t *test) terminate(why error) error {
+	return errors.Join(why, t.ctl.enter(wire.ServerTerminate))
+}
+
+// watch returns what the client says next, or why the test cannot go on.
+func (t *test) watch(ctx context.Context, g *stream.Group) (wire.State, error) {
+	if err := t.ctl.deadline(0); err != nil {
+		return 0, err
+	}
+	type answer struct {
+		state wire.State
+		err   error
+	}
+	said := make(chan answer, 1)
+	go func() {
+		var b [1]byte
+		_, err := io.ReadFull(t.ctl, b[:])
+		said <- answer{wire.State(int8(b[0])), err}
+	}()
+	limit := time.Duration(t.params.Time+t.params.Omit)*time.Second + grace
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var moved int64
+	begin, last := time.Now(), time.Now()
+	for {
+		select {
+		case a := <-said:
+			if a.err != nil {
+				return 0, t.ctl.fail("waiting for "+wire.TestEnd.String(), a.err)
+			}
+			return a.state, nil
+		case <-ctx.Done():
+			return 0, t.terminate(ctx.Err())
+		case <-tick.C:
+		}
+		if n := total(g); n != moved {
+			moved, last = n, time.Now()
+		}
+		if t.params.Time > 0 && time.Since(begin) > limit || time.Since(last) > idleTimeout {
+			return 0, t.refuse(wire.RemoteError{Code: wire.CodeTimer}, errors.New("the client did not end the test"))
+		}
+	}
+}
+
+func total(g *stream.Group) (bytes int64) {
+	for _, s := range g.Streams {
+		bytes += s.Counts().Bytes
+	}
+	return bytes
+}
+
+// exchange swaps results with the client.
+func (t *test) exchange(streams []*stream.Stream) error {
+	if err := t.ctl.enter(wire.ExchangeResults); err != nil {
+		return t.ctl.fail("ask for results", err)
+	}
+	b, err := t.ctl.document(wire.MaxResults)
+	if err != nil {
+		return t.ctl.fail("read results", err)
+	}
+	theirs, err := wire.ParseResults(b)
+	if err != nil {
+		return t.ctl.fail("read results", err)
+	}
+	ids := map[int]int{}
+	for i := range streams {
+		ids[wire.StreamID(i)] = i
+	}
+	remote, err := report(theirs, ids, streams)
+	if err != nil {
+		return t.ctl.fail("read results", err)
+	}
+	t.outcome.Remote = &remote
+	own := results(t.outcome.Own, streams, t.test)
+	if t.params.ServerOutput {
+		own.OutputText = t.outcome.Text()
+	}
+	if err := t.ctl.putDocument(own); err != nil {
+		return t.ctl.fail("send results", err)
+	}
+	if err := t.ctl.enter(wire.DisplayResults); err != nil {
+		return t.ctl.fail("finish", err)
+	}
+	// A client that leaves without IPERF_DONE has had everything.
+	_, _ = t.ctl.readState(phaseTimeout)
+	return nil
+}

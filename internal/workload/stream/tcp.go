@@ -1,0 +1,126 @@
+package stream
+
+import (
+	"crypto/rand"
+	"io"
+	"time"
+)
+
+// readBuffer is what one read of bulk payload asks for.
+const readBuffer = 256 << 10
+
+// payload returns n bytes to send: random, so that no compressing link on the
+// way flatters the result, or repeating digits.
+func (t Test) payload(n int) []byte {
+	b := make([]byte, n)
+	if !t.Repeating {
+		_, _ = rand.Read(b) // crypto/rand.Read never fails since Go 1.24
+		return b
+	}
+	for i := range b {
+		b[i] = '0' + byte(i%10)
+	}
+	return b
+}
+
+// send writes messages until the test ends.
+func (s *Stream) send(k *sock, start time.Time, c *Counts) error {
+	buf := s.test.payload(s.test.Message)
+	out, err := k.sender(s.test.ZeroCopy, buf)
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	p := newPace(start, s.test.Rate, len(buf), s.test.Burst)
+	for !s.halt.Load() {
+		if p != nil {
+			if n, wait := p.due(c.Messages, 1); n == 0 {
+				s.publish(*c)
+				s.sleep(wait)
+				continue
+			}
+		}
+		if s.take(1) == 0 {
+			return nil
+		}
+		for off := 0; off < len(buf); {
+			n, err := out.send(off)
+			c.Syscalls++
+			c.Bytes += int64(n)
+			off += n
+			if err != nil {
+				return err
+			}
+			if s.halt.Load() && off < len(buf) {
+				return errHalted
+			}
+		}
+		c.Messages++
+		if c.Messages%publishEvery == 0 || len(buf) >= 4096 {
+			s.publish(*c)
+		}
+	}
+	return errHalted
+}
+
+// sleep waits, no longer than a tick so that a stopped test is noticed.
+func (s *Stream) sleep(d time.Duration) { time.Sleep(min(d, tick)) }
+
+// receive reads until the peer closes or the test ends.
+func (s *Stream) receive(k *sock, c *Counts) error {
+	c.Bytes += int64(len(s.Prefix))
+	buf := make([]byte, readBuffer)
+	for !s.halt.Load() {
+		n, err := k.read(buf, s.test.Discard)
+		c.Syscalls++
+		if n > 0 {
+			c.Bytes += int64(n)
+			c.Messages++
+		}
+		if c.Messages%publishEvery == 0 || n >= 4096 || n == 0 {
+			s.publish(*c)
+		}
+		if err != nil {
+			return err
+		}
+		if s.spent(n) {
+			return nil
+		}
+	}
+	return errHalted
+}
+
+// readFull fills b; a halted test ends it early.
+func (s *Stream) readFull(k *sock, b []byte, c *Counts) error {
+	for off := 0; off < len(b); {
+		n, err := k.read(b[off:], false)
+		c.Syscalls++
+		off += n
+		if err != nil {
+			if err == io.EOF && off > 0 {
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if n == 0 && s.halt.Load() {
+			return errHalted
+		}
+	}
+	return nil
+}
+
+// writeFull sends b; a halted test ends it early.
+func (s *Stream) writeFull(k *sock, b []byte, c *Counts) error {
+	for off := 0; off < len(b); {
+		n, err := k.write(b[off:])
+		c.Syscalls++
+		off += n
+		if err != nil {
+			return err
+		}
+		if n == 0 && s.halt.Load() {
+			return errHalted
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package stream
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Range and precision of latency figures: 1 ns to 60 s, three digits.
+const (
+	maxLatency    = int64(60 * time.Second)
+	latencyDigits = 3
+)
+
+// request sends a request and waits for its response, again and again.
+func (s *Stream) request(k *sock, c *Counts) error {
+	s.Latency = hdrhistogram.New(1, maxLatency, latencyDigits)
+	out, in := s.test.payload(s.test.Request), make([]byte, s.test.Response)
+	for !s.halt.Load() {
+		if s.take(1) == 0 {
+			return nil
+		}
+		begin := time.Now()
+		if err := s.writeFull(k, out, c); err != nil {
+			return err
+		}
+		if err := s.response(k, in, c); err != nil {
+			return err
+		}
+		// A value out of range is the longest wait the histogram can show.
+		_ = s.Latency.RecordValue(min(int64(time.Since(begin)), maxLatency))
+		c.Transactions++
+		c.Messages++
+		c.Bytes += int64(len(out) + len(in))
+		if c.Transactions%publishEvery == 0 {
+			s.publish(*c)
+		}
+	}
+	return errHalted
+}
+
+// response waits for one response. A datagram, or the request before it, may be
+// lost: that transaction ends after a tick and does not count.
+func (s *Stream) response(k *sock, b []byte, c *Counts) error {
+	if s.test.Protocol == TCP {
+		return s.readFull(k, b, c)
+	}
+	n, err := k.read(b, false)
+	c.Syscalls++
+	if err == nil && n == 0 {
+		c.Dropped++
+	}
+	return err
+}
+
+// respond waits for requests and answers each.
+func (s *Stream) respond(k *sock, c *Counts) error {
+	in, out := make([]byte, s.test.Request), s.test.payload(s.test.Response)
+	for !s.halt.Load() {
+		if err := s.readFull(k, in, c); err != nil {
+			return err
+		}
+		if err := s.writeFull(k, out, c); err != nil {
+			return err
+		}
+		c.Transactions++
+		c.Messages++
+		c.Bytes += int64(len(in) + len(out))
+		if c.Transactions%publishEvery == 0 {
+			s.publish(*c)
+		}
+	}
+	return errHalted
+}
