@@ -36,7 +36,7 @@ func (c Comparison) Text(w io.Writer) error {
 		t.grid(c.grid(c.Rows[from:to]))
 		from = to
 	}
-	t.line("\nIntervals hold the true median with 95 %% confidence from 6 runs on; with fewer they go from least to greatest.")
+	t.line("\nAn interval holds the true median with 95 %% confidence from 6 runs on; below, it is least to greatest.")
 	return t.Flush()
 }
 

@@ -37,9 +37,9 @@ type page struct {
 	Script          template.JS
 	Tiles           []tile
 	First           *figurePlot // of the trials, full width
-	Others          []figurePlot
+	Others, Folded  []figurePlot
 	Caption         string
-	Table           htmlTable
+	Tables          []htmlTable // the telling figures; the rest
 	Notes           []detail
 	Findings        []findingPart
 	Series          []figurePlot
@@ -70,23 +70,38 @@ func newPage(r *result.Result) page {
 		Style: template.CSS(plot.Style()), Script: template.JS(plot.Script()),
 		Tiles: tiles(r.Totals), Findings: findingParts(r.Findings),
 	}
-	for i, q := range trialPlots(r.Trials) {
-		if i == 0 {
-			f := fullPlot(q, "t")
-			p.First = &f
-			continue
-		}
-		p.Others = append(p.Others, figurePlot{Title: q.Title, Small: template.HTML(q.SVG("s"+strconv.Itoa(i), 460, 270))})
-	}
 	for i, q := range readingPlots(r) {
 		p.Series = append(p.Series, fullPlot(q, "r"+strconv.Itoa(i)))
 	}
 	if len(r.Trials) > 0 {
-		m := newMatrix(r.Trials)
-		p.Table = newHTMLTable(m, r.Findings)
-		p.Notes, p.Caption = m.notes(), m.caption()
+		p.trials(newMatrix(r.Trials), r.Findings)
 	}
 	return p
+}
+
+// trials shows the telling figures in full and folds the rest away.
+func (p *page) trials(m matrix, findings []result.Finding) {
+	telling, rest := m.figures()
+	p.Notes, p.Caption = m.notes(), m.caption()
+	p.Tables = append(p.Tables, newHTMLTable(m, telling, findings))
+	plots := m.plots(telling)
+	if len(plots) > 0 {
+		f := fullPlot(plots[0], "t")
+		p.First, p.Others = &f, smallPlots(plots[1:], "s")
+	}
+	if len(rest) > 0 {
+		p.Tables = append(p.Tables, newHTMLTable(m, rest, nil))
+		p.Folded = smallPlots(m.plots(rest), "f")
+	}
+}
+
+// smallPlots draws plots to stand beside each other.
+func smallPlots(plots []plot.Plot, id string) []figurePlot {
+	var out []figurePlot
+	for i, q := range plots {
+		out = append(out, figurePlot{Title: q.Title, Small: template.HTML(q.SVG(id+strconv.Itoa(i), 460, 270))})
+	}
+	return out
 }
 
 // fullPlot draws q for a desktop and for a phone.

@@ -25,8 +25,8 @@ type htmlCell struct {
 	Left bool
 }
 
-func newHTMLTable(m matrix, findings []result.Finding) htmlTable {
-	g := m.grid(findings)
+func newHTMLTable(m matrix, figures []figureKey, findings []result.Finding) htmlTable {
+	g := m.grid(figures, findings)
 	t := htmlTable{Head: g.names.head}
 	grouped := false
 	for i, c := range g.cols {

@@ -40,10 +40,10 @@ func newScale(unit string, vs []float64) scale {
 	switch unit {
 	case "1":
 		s.unit = ""
-	case "s":
-		for _, p := range []scale{{unit: "ns", div: 1e-9}, {unit: "µs", div: 1e-6}, {unit: "ms", div: 1e-3}} {
+	case "s", "s/B":
+		for _, p := range []scale{{unit: "n", div: 1e-9}, {unit: "µ", div: 1e-6}, {unit: "m", div: 1e-3}} {
 			if mid > 0 && mid < p.div*1000 {
-				s = p
+				s = scale{unit: p.unit + unit, div: p.div}
 				break
 			}
 		}
@@ -87,10 +87,8 @@ func digits(vs []float64, div float64) int {
 		return 1
 	case low >= 0.1:
 		return 2
-	case low >= 0.01:
-		return 3
 	}
-	return 4
+	return min(9, 1-int(math.Floor(math.Log10(low))))
 }
 
 // show formats v, in the unit of s but without naming it.

@@ -8,15 +8,11 @@ import (
 	"github.com/linerate/linerate/result"
 )
 
-// trialPlots draws each figure of the trials: columns for the steps of a
-// ladder, curves over a logarithmic axis for a sweep.
-func trialPlots(trials []result.Trial) []plot.Plot {
-	if len(trials) == 0 {
-		return nil
-	}
-	m := newMatrix(trials)
+// plots draws figures of the trials: columns for the steps of a ladder, curves
+// over a logarithmic axis for a sweep.
+func (m matrix) plots(figures []figureKey) []plot.Plot {
 	var out []plot.Plot
-	for _, k := range m.figures() {
+	for _, k := range figures {
 		if k.metric == result.LineLimit.Name && m.has(result.Goodput) {
 			continue
 		}

@@ -7,8 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// width of the text report, in columns.
-const width = 100
+// width of the text report, in columns, and what tables are indented by.
+const (
+	width  = 100
+	margin = 2
+)
 
 // column of a table: two lines of head and a cell for each row.
 type column struct {
@@ -35,9 +38,6 @@ type grid struct {
 // write prints the grid; columns beyond the width follow in a second block
 // under the same row names.
 func (g grid) write(w io.Writer) error {
-	for i := range g.cols {
-		g.cols[i].head = printable(g.cols[i].head)
-	}
 	for rest := g.cols; len(rest) > 0; {
 		if len(rest) < len(g.cols) {
 			if _, err := fmt.Fprintln(w); err != nil {
@@ -46,8 +46,8 @@ func (g grid) write(w io.Writer) error {
 		}
 		used, n := g.names.width(), 0
 		for n < len(rest) {
-			need := g.groupWidth(rest[n:])
-			if n > 0 && used+need > width {
+			torn := n > 0 && rest[n].group != "" && rest[n].group == rest[n-1].group
+			if n > 0 && !torn && used+g.groupWidth(rest[n:]) > width-margin {
 				break
 			}
 			used, n = used+2+rest[n].width(), n+1
@@ -109,7 +109,7 @@ func (g grid) block(w io.Writer, cols []column) error {
 		lines = append(lines, b.String())
 	}
 	for _, l := range lines {
-		if _, err := fmt.Fprintln(w, "  "+strings.TrimRight(l, " ")); err != nil {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(strings.Repeat(" ", margin)+l, " ")); err != nil {
 			return err
 		}
 	}

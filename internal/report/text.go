@@ -121,7 +121,11 @@ func (t *text) trials(r *result.Result) {
 		title += fmt.Sprintf(", medians of %d", m.repeats)
 	}
 	t.section(title)
-	t.grid(m.grid(r.Findings))
+	telling, rest := m.figures()
+	t.grid(m.grid(telling, r.Findings))
+	if len(rest) > 0 {
+		t.line("  and %s more in HTML, CSV and JSON", count(len(rest), "figure"))
+	}
 	if worst, at := m.spread(result.Goodput); m.repeats > 1 && at != "" {
 		t.line("  goodput of repeats lies within %.1f %% of the median (widest: %s)", 100*worst, printable(at))
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/linerate/linerate/result"
 )
 
-// grid lays the matrix out: goodput of every variant in bits and bytes, its
-// share of the line limit, what bounds each row, then the other figures.
-func (m matrix) grid(findings []result.Finding) grid {
+// grid lays figures of the matrix out: goodput of every variant in bits and
+// bytes, its share of the line limit, what bounds each row, then the others.
+func (m matrix) grid(figures []figureKey, findings []result.Finding) grid {
 	g := grid{names: column{head: printable(strings.ReplaceAll(m.head, "_", " "))}}
 	for i, r := range m.rows {
 		name := printable(r.name)
@@ -20,7 +20,7 @@ func (m matrix) grid(findings []result.Finding) grid {
 		}
 		g.names.cells = append(g.names.cells, name)
 	}
-	for _, k := range m.figures() {
+	for _, k := range figures {
 		if k.metric == result.LineLimit.Name && m.has(result.Goodput) {
 			continue // shown as a share of it
 		}
@@ -57,14 +57,14 @@ func (m matrix) rateColumns(k figureKey) []column {
 	by, all := m.medians(k)
 	var cols []column
 	for _, v := range m.variants {
-		group := strings.TrimSpace(printable(v))
+		group := strings.Join(strings.Fields(printable(v+" "+k.labels)), " ")
 		if k.metric != result.Goodput.Name || group == "" {
 			group = strings.TrimSpace(heading(k.metric) + " " + group)
 		}
 		for _, s := range rateScales(all) {
 			cols = append(cols, column{group: group, head: s.unit, cells: s.cells(by[v])})
 		}
-		if k.metric == result.Goodput.Name && m.has(result.LineLimit) {
+		if k.metric == result.Goodput.Name && k.labels == "" && m.has(result.LineLimit) {
 			cols = append(cols, column{group: group, head: "of line", cells: m.shares(v)})
 		}
 	}

@@ -161,10 +161,17 @@ func distinct(trials []result.Trial, f func(result.Trial) string) []string {
 // figureKey identifies a figure that trials carry.
 type figureKey struct{ metric, labels, unit string }
 
-// figures lists what the trials of m carry, in the order of the metric table;
-// a metric with more than three sets of labels (one for each core, say) is left
-// to CSV and JSON.
-func (m matrix) figures() []figureKey {
+// figures splits what the trials of m carry into the most telling and the rest.
+func (m matrix) figures() (telling, rest []figureKey) {
+	all := m.ranked()
+	n := min(8, len(all))
+	return all[:n], all[n:]
+}
+
+// ranked lists what the trials of m carry, the most telling first; a metric
+// with more than six sets of labels (one for each core, say) is left to CSV and
+// JSON.
+func (m matrix) ranked() []figureKey {
 	var keys []figureKey
 	sets := map[string]int{}
 	for _, r := range m.rows {
@@ -180,13 +187,28 @@ func (m matrix) figures() []figureKey {
 			}
 		}
 	}
-	keys = slices.DeleteFunc(keys, func(k figureKey) bool { return sets[k.metric] > 3 })
-	order := map[string]int{}
-	for i, d := range result.Metrics() {
-		order[d.Name] = i + 1
-	}
-	slices.SortStableFunc(keys, func(a, b figureKey) int { return order[a.metric] - order[b.metric] })
+	keys = slices.DeleteFunc(keys, func(k figureKey) bool { return sets[k.metric] > 6 })
+	rank := ranks()
+	slices.SortStableFunc(keys, func(a, b figureKey) int { return rank[a.metric] - rank[b.metric] })
 	return keys
+}
+
+// ranks orders metrics for a reader: what a link is judged by, then gauges in
+// the order of the metric table, then counters.
+func ranks() map[string]int {
+	first := []result.Metric{result.Goodput, result.LineLimit, result.CPUPerGiB, result.FrameRate, result.BytesPerACK, result.FrameSize}
+	rank := map[string]int{}
+	all := result.Metrics()
+	for i, m := range all {
+		rank[m.Name] = i + 1
+		if m.Kind == result.Counter {
+			rank[m.Name] += len(all)
+		}
+	}
+	for i, m := range first {
+		rank[m.Name] = i - len(first)
+	}
+	return rank
 }
 
 // summary of one figure in one cell.
@@ -209,7 +231,7 @@ func collect(trials []result.Trial, k figureKey) []float64 {
 
 // has reports whether any trial carries the figure.
 func (m matrix) has(metric result.Metric) bool {
-	return slices.ContainsFunc(m.figures(), func(k figureKey) bool { return k.metric == metric.Name })
+	return slices.ContainsFunc(m.ranked(), func(k figureKey) bool { return k.metric == metric.Name })
 }
 
 // key of a metric without labels.

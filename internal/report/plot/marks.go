@@ -116,9 +116,8 @@ func (d *drawing) path(i int, s Series) {
 		class = fmt.Sprintf("l dots l%d", i%colours)
 	}
 	d.f(`<path class="%s" d="`, class)
-	pts := d.thin(s)
 	pen := false
-	for j, p := range pts {
+	for _, p := range d.thin(s) {
 		if !d.y.holds(p.Y) || !d.x.holds(p.X) {
 			pen = false
 			continue
@@ -136,16 +135,13 @@ func (d *drawing) path(i int, s Series) {
 		case half > 0:
 			d.f("M%.1f %.1fH%.1f", x-half, y, x+half)
 		case !pen:
-			d.f("M%.1f %.1f", x, y)
+			d.f("M%.1f %.1fh0", x, y) // h0: a lone point shows as a dot
 		case s.Mark == Step:
 			d.f("H%.1fV%.1f", x, y)
 		default:
 			d.f("L%.1f %.1f", x, y)
 		}
 		pen = true
-		if lone := s.Mark != Dots && half == 0 && len(pts) == 1 && j == 0; lone {
-			d.f("h0")
-		}
 	}
 	d.f(`"/>`)
 	d.intervals(i, s)

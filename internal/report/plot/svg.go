@@ -38,7 +38,7 @@ func (p Plot) SVG(id string, width, height int) string {
 	}
 	zoom := ""
 	if p.Zoom {
-		zoom = fmt.Sprintf(` data-zoom data-x="%g %g %g %g %t" data-y="%g %g %g %g %t" data-xu="%s" data-yu="%s"`,
+		zoom = fmt.Sprintf(` data-zoom="" data-x="%g %g %g %g %t" data-y="%g %g %g %g %t" data-xu="%s" data-yu="%s"`,
 			d.x.min, d.x.max, d.x.from, d.x.to, d.x.log, d.y.min, d.y.max, d.y.from, d.y.to, d.y.log, esc(p.X.Unit), esc(p.Y.Unit))
 	}
 	d.f(`<svg class="plot" viewBox="0 0 %d %d" role="img" aria-label="%s" xmlns="http://www.w3.org/2000/svg"%s>`, width, height, esc(p.Title), zoom)
