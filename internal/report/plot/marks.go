@@ -62,10 +62,10 @@ func (d *drawing) bars(i int, s Series) {
 			n++
 		}
 	}
-	slot := d.x.at(1) - d.x.at(0)
-	w := min(slot*0.76/float64(n), 64)
+	slots := max(len(d.X.Categories), len(s.Points))
+	w := min((d.x.to-d.x.from)/float64(slots)*0.76/float64(n), 64)
 	for _, p := range s.Points {
-		if !d.y.holds(p.Y) {
+		if !d.y.holds(p.Y) || !d.x.holds(p.X) {
 			continue
 		}
 		x := d.x.at(p.X) + (float64(k)-float64(n)/2)*w
