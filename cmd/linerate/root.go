@@ -22,12 +22,17 @@ func newRoot(c cli) *cobra.Command {
 	cmd.SetErr(c.err)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%s: %v", cmd.CommandPath(), err) })
 	cmd.AddCommand(
+		newBench(c),
+		newCollect(c),
 		newDiff(c),
 		newGet(c),
 		newLs(c),
 		newPut(c),
+		newLadder(c),
+		newModel(c),
 		newReport(c),
 		newServe(c),
+		newTune(c),
 		newVersion(c),
 	)
 	groupVerbs(cmd)
@@ -37,6 +42,7 @@ func newRoot(c cli) *cobra.Command {
 // newServe groups the services that stay on the box.
 func newServe(c cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "serve", Short: "Serve the jobs a link is for", Args: noArgs}
+	cmd.AddCommand(newServeFTP(c), newServeStream(c))
 	return cmd
 }
 

@@ -38,3 +38,12 @@ type recorded struct{ fs.FS }
 func (recorded) Write(name, _ string) error {
 	return fmt.Errorf("write %s: recorded host: %w", name, ErrUnsupported)
 }
+
+// LinkCounters names the counters in link/<if>/stats64 in the order of struct
+// rtnl_link_stats64 (linux/if_link.h), as sys/class/net/<if>/statistics does.
+func LinkCounters() []string {
+	return []string{"rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped",
+		"multicast", "collisions", "rx_length_errors", "rx_over_errors", "rx_crc_errors", "rx_frame_errors", "rx_fifo_errors",
+		"rx_missed_errors", "tx_aborted_errors", "tx_carrier_errors", "tx_fifo_errors", "tx_heartbeat_errors",
+		"tx_window_errors", "rx_compressed", "tx_compressed", "rx_nohandler", "rx_otherhost_dropped"}
+}

@@ -73,20 +73,13 @@ func showKind(b []byte) string {
 // sys/class/net/<if>/statistics.
 func showStats64(b []byte) string {
 	var out strings.Builder
-	for i, name := range stats64Names() {
+	for i, name := range LinkCounters() {
 		if len(b) < 8*(i+1) {
 			break
 		}
 		fmt.Fprintf(&out, "%s %d\n", name, binary.NativeEndian.Uint64(b[8*i:]))
 	}
 	return strings.TrimSuffix(out.String(), "\n")
-}
-
-func stats64Names() []string {
-	return []string{"rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped",
-		"multicast", "collisions", "rx_length_errors", "rx_over_errors", "rx_crc_errors", "rx_frame_errors", "rx_fifo_errors",
-		"rx_missed_errors", "tx_aborted_errors", "tx_carrier_errors", "tx_fifo_errors", "tx_heartbeat_errors",
-		"tx_window_errors", "rx_compressed", "tx_compressed", "rx_nohandler", "rx_otherhost_dropped"}
 }
 
 func (links) open(rest string) (fs.File, error) {

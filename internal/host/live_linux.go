@@ -45,7 +45,7 @@ func (live) Open(name string) (fs.File, error) {
 	switch top {
 	case ".":
 		return dir(".", entries("ethtool/", "link/", "proc/", "sockdiag/", "sys/")), nil
-	case "proc", "sys":
+	case "proc", "sys", "boot", "lib": // the last two for the kernel's configuration and modules
 		return os.DirFS("/").Open(perThread(name))
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}

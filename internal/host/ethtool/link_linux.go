@@ -2,6 +2,7 @@ package ethtool
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -28,8 +29,9 @@ func linkGroup() group {
 func readLink(ifname string) (string, error) {
 	g := linkGroup()
 	order := binary.NativeEndian
+	// A virtual device may have no speed, and yet a state.
 	modes, err := query(g.get, g.header, ifname)
-	if err != nil {
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return "", err
 	}
 	var out strings.Builder
@@ -60,6 +62,9 @@ func readLink(ifname string) (string, error) {
 		if n, ok := netlink.Uint(info[unix.ETHTOOL_A_LINKINFO_PORT], order); ok && portName(n) != "" {
 			fmt.Fprintf(&out, "port: %s\n", portName(n))
 		}
+	}
+	if out.Len() == 0 {
+		return "", err
 	}
 	supported, ours := parseBitset(modes[unix.ETHTOOL_A_LINKMODES_OURS], order)
 	_, peer := parseBitset(modes[unix.ETHTOOL_A_LINKMODES_PEER], order)
