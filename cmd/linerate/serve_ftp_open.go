@@ -1,0 +1,220 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/linerate/linerate/internal/serve/ftp"
+	"github.com/linerate/linerate/internal/serve/ftp/store"
+	"github.com/linerate/linerate/internal/serve/ftp/store/disk"
+	"github.com/linerate/linerate/internal/serve/ftp/store/memory"
+	"github.com/linerate/linerate/internal/serve/ftp/users"
+	"github.com/linerate/linerate/result"
+)
+
+// ftpService is a server with all that belongs to it.
+type ftpService struct {
+	o         *serveFTPOptions
+	server    *ftp.Server
+	listeners []ftpListener
+	cert      *certificate // nil: no TLS
+	throttle  *users.Throttle
+	stores    *ftpStores
+	closers   []func() error
+}
+
+func (s *ftpService) close() {
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	for _, f := range s.closers {
+		f()
+	}
+}
+
+// open makes the service and opens its listeners, but serves nothing yet.
+func (o *serveFTPOptions) open(c cli, log *slog.Logger) (_ *ftpService, err error) {
+	s := &ftpService{o: o, throttle: users.NewThrottle()}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	cfg := o.server
+	cfg.Log, cfg.Knobs = log, o.knobs()
+	if cfg.Ports, err = o.portRange(); err != nil {
+		return nil, err
+	}
+	if cfg.Advertise, err = o.advertised(); err != nil {
+		return nil, err
+	}
+	if s.cert, err = o.certificate(c); err != nil {
+		return nil, err
+	}
+	if s.cert != nil {
+		cfg.TLS = &tls.Config{GetCertificate: s.cert.get, MinVersion: tls.VersionTLS12}
+	} else if cfg.RequireTLS || cfg.RequireReuse || len(o.implicit) > 0 {
+		return nil, usagef("TLS needs a certificate: --tls auto, or --cert and --key")
+	}
+	if cfg.Users, err = s.directory(c); err != nil {
+		return nil, err
+	}
+	if s.stores, err = o.openStores(); err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, s.stores.close)
+	cfg.Store = s.stores.of
+	if err := s.openLogs(&cfg); err != nil {
+		return nil, err
+	}
+	if s.listeners, err = o.listenAll(); err != nil {
+		return nil, err
+	}
+	s.server = ftp.New(cfg)
+	return s, s.serveMetrics(c)
+}
+
+// directory returns who may log in.
+func (s *ftpService) directory(c cli) (ftp.Authenticator, error) {
+	if s.o.users == "" {
+		fmt.Fprintln(c.err, "no --users: login user/password, from this host only")
+		return users.Fixed{Account: users.Account{Name: "user"}, Password: "password"}, nil
+	}
+	d, err := users.Load(s.o.users, s.throttle)
+	if err != nil {
+		return nil, err
+	}
+	if s.o.dir == "" {
+		for _, a := range d.Accounts() {
+			if a.Root != "" || a.Quota != 0 {
+				return nil, usagef("user %s has root= or quota=, which needs a DIR to serve", a.Name)
+			}
+		}
+	}
+	return d, nil
+}
+
+// reload reads the users file and the certificate again.
+func (s *ftpService) reload() error {
+	if s.cert != nil {
+		if err := s.cert.load(); err != nil {
+			return err
+		}
+	}
+	if s.o.users == "" {
+		return nil
+	}
+	d, err := users.Load(s.o.users, s.throttle)
+	if err != nil {
+		return err
+	}
+	s.server.SetUsers(d)
+	return nil
+}
+
+// openLogs opens what each transfer is written to.
+func (s *ftpService) openLogs(cfg *ftp.Config) error {
+	if s.o.xferlog != "" {
+		f, err := os.OpenFile(s.o.xferlog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+		if err != nil {
+			return fmt.Errorf("--xferlog: %w", err)
+		}
+		s.closers = append(s.closers, f.Close)
+		cfg.Xferlog = ftp.NewXferlog(f)
+	}
+	if dir := s.o.results; dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("--results: %w", err)
+		}
+		cfg.Done = func(r *result.Result) {
+			if err := writeResult(filepath.Join(dir, r.ID+".json"), r); err != nil {
+				cfg.Log.Error("--results", "err", err)
+			}
+		}
+	}
+	return nil
+}
+
+// serveMetrics serves /metrics beside the FTP server.
+func (s *ftpService) serveMetrics(c cli) error {
+	if s.o.metrics == "" {
+		return nil
+	}
+	l, err := listenMetrics(s.o.metrics, s.server)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.err, "serving http://%s/metrics\n", l.Addr())
+	s.closers = append(s.closers, l.Close)
+	return nil
+}
+
+// ftpStores opens what users see: one store for all who have no root or quota
+// of their own, and one for each who has.
+type ftpStores struct {
+	o    *serveFTPOptions
+	base store.Store
+	mu   sync.Mutex
+	own  map[string]store.Store // by root and quota
+}
+
+func (o *serveFTPOptions) openStores() (*ftpStores, error) {
+	s := &ftpStores{o: o, own: map[string]store.Store{}}
+	var err error
+	if o.dir != "" {
+		s.base, err = disk.Open(o.dir, disk.Options{})
+		return s, err
+	}
+	budget, err := result.ParseSize(o.memory)
+	if err != nil {
+		return nil, usagef("--memory: %v", err)
+	}
+	s.base, err = memory.New(memory.Options{Budget: budget})
+	return s, err
+}
+
+// of returns what an account sees.
+func (s *ftpStores) of(a users.Account) (store.Store, error) {
+	st, err := s.rootOf(a)
+	if err != nil {
+		return nil, err
+	}
+	if a.ReadOnly || s.o.readOnly {
+		st = store.ReadOnly(st)
+	}
+	return st, nil
+}
+
+func (s *ftpStores) rootOf(a users.Account) (store.Store, error) {
+	if a.Root == "" && a.Quota == 0 {
+		return s.base, nil
+	}
+	root := a.Root
+	if !filepath.IsAbs(root) {
+		root = filepath.Join(s.o.dir, filepath.Join("/", root))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := fmt.Sprint(root, "\x00", a.Quota)
+	if st, ok := s.own[key]; ok {
+		return st, nil
+	}
+	st, err := disk.Open(root, disk.Options{Quota: a.Quota})
+	if err == nil {
+		s.own[key] = st
+	}
+	return st, err
+}
+
+func (s *ftpStores) close() error {
+	err := s.base.Close()
+	for _, st := range s.own {
+		err = errors.Join(err, st.Close())
+	}
+	return err
+}
