@@ -81,7 +81,7 @@ func (d *drawing) bars(i int, s Series) {
 			labelY = min(top, hi)
 		}
 		if text := short(p.Y / d.ydiv); float64(len(text))*charWidth <= w+3 {
-			d.f(`<text class="mid val" x="%.1f" y="%.1f">%s</text>`, x+w/2, labelY-4, text)
+			fmt.Fprintf(&d.labels, `<text class="mid val" x="%.1f" y="%.1f">%s</text>`, x+w/2, labelY-4, text)
 		}
 		d.f(`</g>`)
 	}
@@ -157,23 +157,21 @@ func (d *drawing) intervals(i int, s Series) {
 	}
 }
 
-// hover lays a target with a title over each point.
+// hover lays a target with a title over each point. Targets are strokes of no
+// length: unlike circles they stay round when the page's script stretches them.
 func (d *drawing) hover(i int, s Series) {
 	if len(s.Points) > most {
 		return
 	}
-	seen := ""
-	if s.Mark == Line && len(s.Points) <= 60 {
-		seen = fmt.Sprintf(" class=\"b%d\"", i%colours)
-	}
+	seen := s.Mark == Line && len(s.Points) <= 60
 	for _, p := range s.Points {
 		if p.Title == "" || !d.y.holds(p.Y) || !d.x.holds(p.X) {
 			continue
 		}
 		x, y := d.x.at(p.X), d.y.at(p.Y)
-		d.f(`<g><title>%s</title><circle class="hit" cx="%.1f" cy="%.1f" r="9"/>`, esc(p.Title), x, y)
-		if seen != "" {
-			d.f(`<circle%s cx="%.1f" cy="%.1f" r="2.6"/>`, seen, x, y)
+		d.f(`<g><title>%s</title><path class="l hit" d="M%.1f %.1fh0"/>`, esc(p.Title), x, y)
+		if seen {
+			d.f(`<path class="l dot l%d" d="M%.1f %.1fh0"/>`, i%colours, x, y)
 		}
 		d.f(`</g>`)
 	}

@@ -22,6 +22,7 @@ const (
 type drawing struct {
 	Plot
 	b             strings.Builder
+	labels        strings.Builder // values beside marks, drawn over everything
 	id            string
 	width, height float64
 	x, y          span
@@ -38,8 +39,8 @@ func (p Plot) SVG(id string, width, height int) string {
 	}
 	zoom := ""
 	if p.Zoom {
-		zoom = fmt.Sprintf(` data-zoom="" data-x="%g %g %g %g %t" data-y="%g %g %g %g %t" data-xu="%s" data-yu="%s"`,
-			d.x.min, d.x.max, d.x.from, d.x.to, d.x.log, d.y.min, d.y.max, d.y.from, d.y.to, d.y.log, esc(p.X.Unit), esc(p.Y.Unit))
+		zoom = fmt.Sprintf(` data-zoom="" data-x="%g %g %g %g %t" data-y="%g %g %g %g %t" data-xu="%s" data-yu="%s" data-y2="%g"`,
+			d.x.min, d.x.max, d.x.from, d.x.to, d.x.log, d.y.min, d.y.max, d.y.from, d.y.to, d.y.log, esc(p.X.Unit), esc(p.Y.Unit), p.Y.Second.Factor)
 	}
 	d.f(`<svg class="plot" viewBox="0 0 %d %d" role="img" aria-label="%s" xmlns="http://www.w3.org/2000/svg"%s>`, width, height, esc(p.Title), zoom)
 	d.legend()
@@ -57,6 +58,7 @@ func (p Plot) SVG(id string, width, height int) string {
 			d.path(i, s)
 		}
 	}
+	d.b.WriteString(d.labels.String())
 	d.f("</g></g></svg>\n")
 	return d.b.String()
 }

@@ -28,6 +28,7 @@
 
   for (const svg of document.querySelectorAll("svg.plot[data-zoom]")) {
     const fullX = axis(svg.dataset.x, svg.dataset.xu), fullY = axis(svg.dataset.y, svg.dataset.yu);
+    const second = +svg.dataset.y2;
     const data = svg.querySelector("g.data"), gx = svg.querySelector("g.xa"), gy = svg.querySelector("g.ya");
     const keepX = gx.innerHTML, keepY = gy.innerHTML, units = svg.querySelectorAll("text.unit");
     const keepUnits = [...units].map(u => u.textContent);
@@ -50,7 +51,7 @@
       const div = a => {
         const m = Math.max(Math.abs(a.min), Math.abs(a.max));
         if (a.unit === "s") return m < 1e-6 ? [1e-9, "ns"] : m < 1e-3 ? [1e-6, "µs"] : m < 1 ? [1e-3, "ms"] : [1, "s"];
-        return m >= 1e9 ? [1e9, "G" + a.unit] : m >= 1e6 ? [1e6, "M" + a.unit] : m >= 1e4 ? [1e3, "k" + a.unit] : [1, a.unit];
+        return m >= 2e9 ? [1e9, "G" + a.unit] : m >= 2e6 ? [1e6, "M" + a.unit] : m >= 1e4 ? [1e3, "k" + a.unit] : [1, a.unit];
       };
       const [dx, ux] = div(x), [dy, uy] = div(y);
       for (const t of ticks(x.min, x.max)) {
@@ -60,10 +61,14 @@
       for (const t of ticks(y.min, y.max)) {
         add(gy, "path", { class: "grid", d: `M${x.from} ${pixel(y, t)}H${x.to}` });
         add(gy, "text", { class: "end", x: x.from - 6, y: pixel(y, t) + 4 }, label(t / dy));
+        if (second) add(gy, "text", { x: x.to + 6, y: pixel(y, t) + 4 }, label(t * second / dy));
       }
-      if (units[0]) units[0].textContent = keepUnits[0].replace(/(, )?[^,]*$/, (m, sep) => (sep || "") + uy);
-      const last = units.length - 1;
-      if (last > 0) units[last].textContent = keepUnits[last].replace(/(, )?[^,]*$/, (m, sep) => (sep || "") + ux);
+      const rename = (i, a, unit) => {
+        if (a.unit && a.unit !== "1") units[i].textContent = keepUnits[i].replace(/(, )?[^,]*$/, (m, comma) => (comma || "") + unit);
+      };
+      rename(0, y, uy);
+      if (second) units[1].textContent = uy.slice(0, -y.unit.length) + keepUnits[1].replace(/^[kMGTP]/, "");
+      rename(units.length - 1, x, ux);
     };
 
     const at = e => {
