@@ -54,12 +54,14 @@ type Stats struct {
 // Way names how the bytes went.
 type Way string
 
-// The ways. All but the first avoid a copy in user space.
+// The ways. All but the first spare a copy in user space. MSG_ZEROCOPY and
+// TCP_ZEROCOPY_RECEIVE aren't among them: where they would pay, sendfile and
+// splice do already.
 const (
 	WayCopy     Way = "copy"
 	WaySendfile Way = "sendfile" // file to socket inside the kernel
 	WaySplice   Way = "splice"   // socket to file through a pipe of pages
-	WayMapped   Way = "mapped"   // received into the store's own memory
+	WayMapped   Way = "mapped"   // to or from the store's own memory
 	WayDiscard  Way = "discard"  // dropped in the kernel (MSG_TRUNC)
 )
 
@@ -75,15 +77,18 @@ func Send(ctx context.Context, c net.Conn, r io.Reader, o Options) (Stats, error
 	return t.end(err)
 }
 
-// Recv receives from c into w until the peer ends the stream. With TLS a
-// stream without close_notify is cut off: io.ErrUnexpectedEOF.
-// Otherwise as Send.
+// Recv receives from c into w until the peer ends the stream. A TLS stream
+// without close_notify is cut off: io.ErrUnexpectedEOF. Otherwise as Send.
 func Recv(ctx context.Context, w io.Writer, c net.Conn, o Options) (Stats, error) {
 	t := begin(ctx, c, o)
-	return t.end(t.recv(w))
+	err := t.recv(w)
+	if _, ok := c.(*TLSConn); ok && err == nil {
+		_ = closeWrite(c) // the peer may be gone already, and has sent all
+	}
+	return t.end(err)
 }
 
-// closeWrite ends our direction of c so that the peer reads everything and
+// closeWrite ends our direction of c, so that the peer reads everything and
 // then the end.
 func closeWrite(c net.Conn) error {
 	if h, ok := c.(interface{ CloseWrite() error }); ok {

@@ -16,8 +16,8 @@ type Limiter struct {
 // NewLimiter returns a Limiter of rate bytes per second.
 func NewLimiter(rate int64) *Limiter { return &Limiter{rate: float64(max(rate, 1))} }
 
-// Burst returns the most bytes worth moving at once: a fiftieth of a second's.
-func (l *Limiter) Burst() int { return int(max(l.rate/50, 512)) }
+// burst returns the most bytes worth moving at once: a fiftieth of a second's.
+func (l *Limiter) burst() int64 { return max(int64(l.rate/50), 512) }
 
 // Wait counts n bytes as moved and waits until the rate allows for the next,
 // or ctx ends.

@@ -1,0 +1,117 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"os"
+	"sync"
+
+	"github.com/linerate/linerate/internal/serve/ftp/store"
+)
+
+// extender is a reader whose content is ranges of files. A nil sequence says
+// that it isn't, here and now.
+type extender interface {
+	Extents() iter.Seq[store.Extent]
+}
+
+// send picks the way out.
+func (t *transfer) send(r io.Reader) error {
+	if err := t.tune(false); err != nil {
+		return err
+	}
+	if tcp, ok := t.conn.(*net.TCPConn); ok && !t.opt.Copy {
+		if extents := extentsOf(r); extents != nil {
+			t.way = WaySendfile
+			return t.sendExtents(tcp, extents)
+		}
+	}
+	if lent, ok := r.(io.WriterTo); ok && !t.opt.Copy {
+		if _, file := r.(*os.File); !file {
+			t.way = WayMapped
+			_, err := lent.WriteTo(sender{t})
+			return err
+		}
+	}
+	return t.sendCopy(r)
+}
+
+// extentsOf returns the ranges of files that r reads; nil if it doesn't.
+func extentsOf(r io.Reader) iter.Seq[store.Extent] {
+	switch r := r.(type) {
+	case extender:
+		return r.Extents()
+	case *os.File:
+		fi, err := r.Stat()
+		if err != nil || !fi.Mode().IsRegular() {
+			return nil
+		}
+		at, err := r.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return nil
+		}
+		return func(yield func(store.Extent) bool) {
+			yield(store.Extent{File: r, Offset: at, Length: max(fi.Size()-at, 0)})
+		}
+	}
+	return nil
+}
+
+// sender is the connection as a writer that counts and heeds the knobs.
+type sender struct{ t *transfer }
+
+func (s sender) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		size := s.t.chunk(int64(len(p)-n), copySize, s.t.opt.SendSize)
+		m, err := s.t.conn.Write(p[n : n+size])
+		n += m
+		if err = errors.Join(err, s.t.sent(m)); err != nil {
+			return n, fmt.Errorf("send: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// sent does what follows every send.
+func (t *transfer) sent(n int) error {
+	if t.opt.SendSize > 0 || t.opt.Limit != nil {
+		// What a knob or a rate cuts up must not be gathered again.
+		if f, ok := t.conn.(interface{ Flush() error }); ok {
+			if err := f.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if t.opt.Yield {
+		yield()
+	}
+	return t.moved(n)
+}
+
+const copySize = 256 << 10 // of buffers, in bytes
+
+var buffers = sync.Pool{New: func() any { return new([copySize]byte) }}
+
+// sendCopy reads into a buffer and writes that.
+func (t *transfer) sendCopy(r io.Reader) error {
+	p := buffers.Get().(*[copySize]byte)
+	defer buffers.Put(p)
+	b := p[:t.chunk(copySize, copySize, t.opt.SendSize)]
+	for {
+		n, err := r.Read(b)
+		if n > 0 {
+			if _, err := (sender{t}).Write(b[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read from the store: %w", store.Classify(err))
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package data
+
+import (
+	"fmt"
+	"net"
+)
+
+// tune sets the socket as the knobs say. Buffers that should count for window
+// scaling as well are set before the connection is made, by Knobs.Control.
+func (t *transfer) tune(receiving bool) error {
+	c, ok := netConn(t.conn).(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	if n := t.opt.SendBuffer; n > 0 {
+		if err := c.SetWriteBuffer(n); err != nil {
+			return fmt.Errorf("set the send buffer: %w", err)
+		}
+	}
+	if n := t.opt.ReceiveBuffer; n > 0 {
+		if err := c.SetReadBuffer(n); err != nil {
+			return fmt.Errorf("set the receive buffer: %w", err)
+		}
+	}
+	return t.tuneSocket(c, receiving)
+}
