@@ -19,6 +19,7 @@ type output struct {
 	json   bool
 	file   string
 	expect string
+	text   renderer // for verbs whose text is not report.Text; nil: it is
 }
 
 // addOutput gives cmd the flags that every measuring verb has. They are checked
@@ -62,6 +63,9 @@ func (o *output) deliver(c cli, r *result.Result, runErr error) error {
 		return runErr
 	}
 	show := report.Text
+	if o.text != nil {
+		show = o.text
+	}
 	if o.json {
 		show = result.Encode
 	}

@@ -32,7 +32,12 @@ func oneCore(v View) (result.Finding, bool) {
 	if steal, ok := v.Sum(result.CPUSeconds, "mode", "steal"); ok && steal > stolen*v.Duration.Seconds() {
 		f.Against = append(f.Against, fmt.Sprintf("%.1f s were taken by other machines of the host", steal))
 	}
-	if max(coreShare, processShare) >= fullCore {
+	switch busiest := max(coreShare, processShare); {
+	case busiest >= freeCore && busiest < fullCore:
+		f.Verdict, f.Confidence = result.Unknown, 0.4
+		f.Text += ": nearly full"
+		f.Next = "read the cores while no other program runs, and time one send"
+	case busiest >= fullCore:
 		f.Verdict, f.Confidence = result.Limits, 0.8
 		if processShare < fullCore {
 			f.Confidence = 0.6

@@ -60,11 +60,14 @@ func Judge(v View, rules []Rule) []result.Finding {
 	return fs
 }
 
-// Bound returns the first finding that says what limits.
+// Bound returns the first finding that says what limits; where none does, the
+// first that names a suspect.
 func Bound(fs []result.Finding) (result.Finding, bool) {
-	i := slices.IndexFunc(fs, func(f result.Finding) bool { return f.Verdict == result.Limits })
-	if i < 0 {
-		return result.Finding{}, false
+	for _, verdict := range []string{result.Limits, result.Unknown} {
+		i := slices.IndexFunc(fs, func(f result.Finding) bool { return f.Verdict == verdict })
+		if i >= 0 {
+			return fs[i], true
+		}
 	}
-	return fs[i], true
+	return result.Finding{}, false
 }

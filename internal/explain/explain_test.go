@@ -75,6 +75,12 @@ func TestRules(t *testing.T) {
 		{"kernel says window", "tcp.window-limited", result.Limits, []result.Value{fast, busy, result.TCPRwndLimited.Of(0.5)}},
 		{"kernel clears window in spite of the form", "tcp.window-limited", result.DoesNotLimit,
 			[]result.Value{fast, busy, result.TCPRwndLimited.Of(0.1), result.TCPWindow.Of(65536), result.TCPRTT.Of(0.6e-3)}},
+		{"closed though ample: not the window's fault", "tcp.window-limited", result.DoesNotLimit,
+			[]result.Value{fast, busy, result.TCPRwndLimited.Of(1), result.TCPWindow.Of(4e6), result.TCPRTT.Of(4e-3), result.TCPMinRTT.Of(20e-6)}},
+		{"closed though ample: the receiver's", "tcp.receiver-limited", result.Limits,
+			[]result.Value{fast, busy, result.TCPRwndLimited.Of(1), result.TCPWindow.Of(4e6), result.TCPMinRTT.Of(20e-6)}},
+		{"small window: not the receiver's", "tcp.receiver-limited", result.DoesNotLimit,
+			[]result.Value{fast, busy, result.TCPRwndLimited.Of(1), result.TCPWindow.Of(65536), result.TCPMinRTT.Of(20e-6)}},
 		{"the sender's view of the window counts", "tcp.window-limited", result.Limits,
 			[]result.Value{fast, result.TCPRTT.Of(0.6e-3), result.TCPWindow.Of(1e9, "window", "receive"), result.TCPWindow.Of(65536, "window", "send")}},
 		{"send buffer", "tcp.send-buffer-limited", result.Limits, []result.Value{busy, result.TCPSndbufLimited.Of(1), result.TCPSendBuffer.Of(16384)}},
@@ -84,6 +90,7 @@ func TestRules(t *testing.T) {
 			[]result.Value{result.Bytes.Of(5120000), result.DataSegmentsOut.Of(10000), result.TCPMSS.Of(1448)}},
 		{"too short to tell", "app.small-segments", "nothing", []result.Value{result.Bytes.Of(1), result.DataSegmentsOut.Of(1)}},
 		{"full process", "cpu.one-core", result.Limits, []result.Value{result.ProcessCPU.Of(0.95, "process", "server", "mode", "system")}},
+		{"nearly full process", "cpu.one-core", result.Unknown, []result.Value{result.ProcessCPU.Of(0.85, "process", "server", "mode", "system")}},
 		{"two half-busy modes of a core add up", "cpu.one-core", result.Limits,
 			[]result.Value{result.CPUSeconds.Of(0.5, "cpu", "1", "mode", "softirq"), result.CPUSeconds.Of(0.45, "cpu", "1", "mode", "user"), result.CPUSeconds.Of(1, "cpu", "0", "mode", "idle")}},
 		{"lost segments are not the application's", "app.limited", result.DoesNotLimit,
@@ -109,8 +116,11 @@ func TestFindingsAreComplete(t *testing.T) {
 			result.Goodput.Of(949e6), gigabit, result.TCPWindow.Of(65536), result.TCPRTT.Of(0.6e-3), result.TCPBusy.Of(1), result.TCPRwndLimited.Of(1),
 			result.TCPSndbufLimited.Of(1), result.FrameSize.Of(566), result.CPUSeconds.Of(1, "cpu", "0", "mode", "user"),
 		}}
-		if r.ID == "app.limited" {
+		switch r.ID { // these speak where the others are silent
+		case "app.limited":
 			v.Values = []result.Value{result.Goodput.Of(1e6), result.TCPWindow.Of(65536), result.TCPRTT.Of(1e-3)}
+		case "tcp.receiver-limited":
+			v.Values[2] = result.TCPWindow.Of(1e6)
 		}
 		f, ok := r.Check(v)
 		if !ok || f.Verdict != result.Limits || f.Text == "" || len(f.Evidence) == 0 || f.Trade == "" || len(f.Levers) == 0 || f.Confidence <= 0 {

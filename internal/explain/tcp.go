@@ -10,6 +10,7 @@ import (
 func tcpRules() []Rule {
 	return []Rule{
 		{ID: "tcp.window-limited", Title: "The receive window bounds goodput", Ref: "RFC 6349 3.3.1; RFC 7323 2", Check: windowLimited},
+		{ID: "tcp.receiver-limited", Title: "The receiving application bounds goodput", Ref: "RFC 9293 3.8.6", Check: receiverLimited},
 		{ID: "tcp.send-buffer-limited", Title: "The send buffer bounds goodput", Ref: "linux tcp_info tcpi_sndbuf_limited", Check: sendBufferLimited},
 	}
 }
@@ -40,8 +41,9 @@ func windowLimited(v View) (result.Finding, bool) {
 		f.Text += fmt.Sprintf("the sender waited for the window %.0f %% of its busy time", 100*held)
 	}
 	switch {
+	case kernel && held >= limitedShare && ample(v, got):
+		f.Text += ", though it is larger than the path needs"
 	case kernel && held >= limitedShare:
-		// A receiver that is too slow closes its window as well.
 		f.Verdict, f.Confidence = result.Limits, 0.9
 	case kernel:
 		// The kernel knows better than a smoothed RTT.
@@ -62,6 +64,41 @@ func windowLimited(v View) (result.Finding, bool) {
 			{Lever: "sysctl.net.ipv4.tcp_rmem", Value: fmt.Sprintf("4096 %.0f %.0f", want, 4*want), End: "receiver"},
 			{Lever: "ftp.receive-buffer", Value: fmt.Sprintf("%.0f", want), End: "receiver"},
 		}
+	}
+	return f, true
+}
+
+// ample reports whether the window is more than the goodput fills while the
+// receiver takes as long to read as receivers do: then it is closed because the
+// receiver does not read.
+func ample(v View, got float64) bool {
+	window, ok := v.Window()
+	rtt, _ := v.Get(result.TCPMinRTT)
+	return ok && window >= got/8*(rtt+scheduling)
+}
+
+// receiverLimited finds a window that is large enough and closed all the same.
+func receiverLimited(v View) (result.Finding, bool) {
+	got, ok1 := v.Get(result.Goodput)
+	held, ok2 := v.Share(result.TCPRwndLimited, result.TCPBusy)
+	window, ok3 := v.Window()
+	if !ok1 || !ok2 || !ok3 {
+		return result.Finding{}, false
+	}
+	limited, _ := v.Sum(result.TCPRwndLimited)
+	busy, _ := v.Sum(result.TCPBusy)
+	f := result.Finding{
+		Verdict: result.DoesNotLimit, Confidence: 0.8,
+		Text:     fmt.Sprintf("the sender waited %.0f %% of its busy time for a receiver with %.0f bytes of window", 100*held, window),
+		Evidence: []result.Value{result.Goodput.Of(got), result.TCPWindow.Of(window), result.TCPRwndLimited.Of(limited), result.TCPBusy.Of(busy)},
+	}
+	if held >= limitedShare && ample(v, got) {
+		f.Verdict, f.Confidence = result.Limits, 0.7
+		f.Text += ", enough for this rate: it reads too slowly"
+		f.Next = "read the CPU time of the receiving process and of its core"
+		f.Gain = "fewer receives, each of more bytes, leave it time"
+		f.Trade = "waiting for more bytes delays the first of them"
+		f.Levers = []result.Advice{{Lever: "ftp.no-copy", Value: "on", End: "receiver"}, {Lever: "ethtool.features.gro", Value: "on", End: "receiver"}}
 	}
 	return f, true
 }

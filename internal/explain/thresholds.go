@@ -21,6 +21,9 @@ const (
 	// limitedShare is the share of busy time from which the kernel's own
 	// attribution (tcpi_rwnd_limited, tcpi_sndbuf_limited) says limited.
 	limitedShare = 0.20
+	// scheduling is how long, in seconds, a receiver may take from the arrival
+	// of data to reading it on a machine that does other work too (practice).
+	scheduling = 1e-3
 	// idleFlight is the share of the window below which it is not used
 	// (practice).
 	idleFlight = 0.5

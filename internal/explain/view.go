@@ -99,8 +99,8 @@ func (v View) Window() (float64, bool) {
 	return v.Get(result.TCPWindow)
 }
 
-// Busiest returns the name and the busy share of the busiest core, and of the
-// busiest process in cores' worth.
+// Busiest returns the name and the busy share of the busiest core, and the name
+// of the busiest process and its share of one core.
 func (v View) Busiest() (core string, coreShare float64, process string, processShare float64) {
 	if v.Duration <= 0 {
 		return "", 0, "", 0
@@ -121,13 +121,14 @@ func (v View) Busiest() (core string, coreShare float64, process string, process
 	return core, coreShare, process, processShare
 }
 
+// greatest caps a share at one: a count of ticks may exceed the time by one.
 func greatest(shares map[string]float64) (name string, share float64) {
 	for _, k := range slices.Sorted(maps.Keys(shares)) {
 		if name == "" || shares[k] > share {
 			name, share = k, shares[k]
 		}
 	}
-	return name, share
+	return name, min(share, 1)
 }
 
 func label(v result.Value, name, value string) result.Value {

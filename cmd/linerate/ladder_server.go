@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/linerate/linerate/internal/serve/ftp/client"
+	"github.com/linerate/linerate/internal/serve/ftp/users"
+	"github.com/linerate/linerate/internal/testnet"
+)
+
+// What the server serves for measuring: a generated file that lasts longer
+// than any trial, and a place where uploads are counted and dropped.
+const (
+	ladderSource = "/zero/100TB"
+	ladderSink   = "/sink/ladder"
+)
+
+// serverFlags are the knobs of "linerate serve ftp" that a step sets: bytes per
+// send (0: as many as go), a yield after each, the bytes of both socket
+// buffers and of one receive (0: tuned by the kernel), and no-copy.
+func serverFlags(send int, yield bool, buffers int, noCopy bool) []string {
+	return []string{
+		"--data-buffer=" + strconv.Itoa(send), "--yield=" + strconv.FormatBool(yield), "--send-buffer=" + strconv.Itoa(buffers),
+		"--receive-buffer=" + strconv.Itoa(buffers), "--receive-limit=" + strconv.Itoa(buffers), "--no-copy=" + strconv.FormatBool(noCopy),
+	}
+}
+
+// ladderServer is "linerate serve ftp" as a process of its own, so that its
+// CPU time can be told from the client's.
+type ladderServer struct {
+	*testnet.Process
+	location client.Location
+}
+
+// serve starts the server of a step.
+func (r *ladderRig) serve(ctx context.Context, step ladderStep) (*ladderServer, error) {
+	const user, password = "user", "password"
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	argv := []string{self, "serve", "ftp", "--listen", netip.AddrPortFrom(r.address, 0).String()}
+	if !r.address.IsLoopback() { // there the server wants to know its users
+		file, err := usersFile(user + ":" + users.Hash(password))
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(file) // it is read before the server listens
+		argv = append(argv, "--users", file)
+	}
+	p, err := r.server.Start(ctx, append(argv, step.server...)...)
+	if err != nil {
+		return nil, err
+	}
+	s := &ladderServer{p, client.Location{User: user, Password: password}}
+	if s.location.Host, err = serverAddress(ctx, p); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func usersFile(line string) (name string, err error) {
+	f, err := os.CreateTemp("", "linerate-users-")
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintln(f, line)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(f.Name())
+	}
+	return f.Name(), err
+}
+
+// serverAddress waits until the server says where it listens.
+func serverAddress(ctx context.Context, p *testnet.Process) (string, error) {
+	const says, most = "serving ftp://", 10 * time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("not within %s", most))
+	defer cancel()
+	line, err := p.Await(ctx, says)
+	if err != nil {
+		return "", err
+	}
+	at, err := netip.ParseAddrPort(strings.Trim(strings.TrimPrefix(line, says), "/"))
+	if err != nil {
+		return "", fmt.Errorf("server says %q: %w", line, err)
+	}
+	return at.String(), nil
+}

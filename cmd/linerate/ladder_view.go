@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linerate/linerate/internal/explain"
+	"github.com/linerate/linerate/result"
+)
+
+// ladderView shows the climb while it goes on: a line for each step that is
+// done, and where a terminal looks on, what is running now.
+type ladderView struct {
+	w        io.Writer // of the lines
+	progress io.Writer // of what is running now
+	climb    *climb
+	done     int // trials
+}
+
+// newLadderView writes the lines to standard output, which json keeps free for
+// the Result: then only a terminal gets them.
+func newLadderView(c cli, json bool) *ladderView {
+	v := &ladderView{w: c.out, progress: io.Discard}
+	if json {
+		v.w = io.Discard
+	}
+	if isTerminal(c.err) {
+		v.progress = c.err
+		if json {
+			v.w = c.err
+		}
+	}
+	return v
+}
+
+// ladderRow lines up the columns of the steps: name, then for each direction
+// goodput in Mbit/s and in MB/s, then the other figures as get / put.
+const ladderRow = "%-23s %10s %9s  %10s %9s  %14s %19s %16s  %s\n"
+
+func (v *ladderView) begin(c *climb) {
+	v.climb = c
+	where := "two network namespaces joined by a virtual cable"
+	if c.rig.link == nil {
+		where = "loopback, because: " + c.rig.why
+	}
+	if c.o.rate > 0 {
+		where += fmt.Sprintf(",\nshaped to a line of %s, whose limit is %.2f Mbit/s with timestamps",
+			result.FormatBits(c.o.rate), c.rig.lineLimit(c.steps[len(c.steps)-1])/1e6)
+	}
+	fmt.Fprintf(v.w, "A file server from as shipped to this machine's limit, in %d steps, over %s.\nAbout %s; Ctrl-C ends it with what was measured.\n\n",
+		len(c.steps), where, v.left().Round(time.Second))
+	fmt.Fprintf(v.w, ladderRow, "", "get Mbit/s", "MB/s", "put Mbit/s", "MB/s", "CPU s/GiB", "frames/s", "bytes/ACK", "bound by")
+}
+
+// left is the time that the trials not done yet will take.
+func (v *ladderView) left() time.Duration {
+	const between = 60 * time.Millisecond // log in, end the transfer
+	c := v.climb
+	n := len(c.steps)*c.o.repeat*2 - v.done
+	return time.Duration(n) * (c.o.warm + c.o.watch + between)
+}
+
+func (v *ladderView) trial(i int, step ladderStep, direction string, repeat int) {
+	fmt.Fprintf(v.progress, "\r\x1b[K%d/%d %s: %s, %d of %d; %s left", i+1, len(v.climb.steps), step.name, direction, repeat+1, v.climb.o.repeat,
+		v.left().Round(time.Second))
+	v.done++
+}
+
+func (v *ladderView) step(i int, step ladderStep, views []explain.View) {
+	fmt.Fprint(v.progress, "\r\x1b[K")
+	if len(views) == 0 {
+		return
+	}
+	var cells []any
+	var cpu, frames, acks, bounds []string
+	for _, view := range views {
+		mbits, mbytes := "-", "-"
+		if g, ok := view.Get(result.Goodput); ok {
+			mbits, mbytes = fmt.Sprintf("%.1f", g/1e6), fmt.Sprintf("%.1f", g/8e6)
+		}
+		cells = append(cells, mbits, mbytes)
+		cpu = append(cpu, figure(view, result.CPUPerGiB, "%.2f"))
+		frames = append(frames, figure(view, result.FrameRate, "%.0f"))
+		acks = append(acks, figure(view, result.BytesPerACK, "%.0f"))
+		bound := "?"
+		if f, ok := explain.Bound(explain.Judge(view, explain.Rules())); ok {
+			bound = f.Rule
+		}
+		bounds = append(bounds, bound)
+	}
+	for len(cells) < 4 { // interrupted before the put
+		cells = append(cells, "-", "-")
+	}
+	row := append([]any{fmt.Sprintf("%d %s", i+1, step.name)}, cells...)
+	for _, both := range [][]string{cpu, frames, acks, slices.Compact(bounds)} {
+		row = append(row, strings.Join(both, " / "))
+	}
+	fmt.Fprintf(v.w, ladderRow, row...)
+}
+
+// figure shows a figure of a step; "-" where it could not be measured.
+func figure(v explain.View, m result.Metric, format string) string {
+	x, ok := v.Get(m)
+	if !ok {
+		return "-"
+	}
+	return fmt.Sprintf(format, x)
+}
