@@ -8,9 +8,15 @@ import (
 	"github.com/linerate/linerate/result"
 )
 
+// maxBars is the most rows whose columns can be told apart.
+const maxBars = 24
+
 // plots draws figures of the trials: columns for the steps of a ladder, curves
 // over a logarithmic axis for a sweep.
 func (m matrix) plots(figures []figureKey) []plot.Plot {
+	if !m.numeric && len(m.rows) > maxBars {
+		return nil
+	}
 	var out []plot.Plot
 	for _, k := range figures {
 		if k.metric == result.LineLimit.Name && m.has(result.Goodput) {
@@ -144,7 +150,6 @@ func sameShape(a, b plot.Series) bool {
 
 // readingPlots draws the views over time.
 func readingPlots(r *result.Result) []plot.Plot {
-	const most = 6 // curves that can be told apart by colour
 	var out []plot.Plot
 	for _, v := range views() {
 		p := plot.Plot{Title: v.title, X: plot.Axis{Label: "time", Unit: "s"}, Y: plot.Axis{Unit: v.unit}, Zoom: true}
@@ -152,7 +157,7 @@ func readingPlots(r *result.Result) []plot.Plot {
 			p.Y = plot.BitsAndBytes("")
 		}
 		cs := v.curves(r.Readings)
-		for _, c := range cs[:min(most, len(cs))] {
+		for _, c := range cs[:min(maxCurves, len(cs))] {
 			s := plot.Series{Name: c.name}
 			for i, at := range c.at {
 				s.Points = append(s.Points, plot.Point{X: at.Seconds(), Y: c.v[i], Title: strings.TrimSpace(seconds(at) + " s " + c.name + ": " + figure(result.Value{Unit: v.unit, V: c.v[i]}))})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -178,6 +179,21 @@ func TestMatrix(t *testing.T) {
 	m = newMatrix(sample(t, "ladder").Trials)
 	if m.head != "step" || m.numeric || len(m.rows) != 6 || !slices.Equal(m.variants, []string{"get", "put"}) || m.repeats != 5 {
 		t.Errorf("ladder: head %q, %d rows, variants %q, %d repeats", m.head, len(m.rows), m.variants, m.repeats)
+	}
+	// A search at each frame size tries loads of its own: no table has room for
+	// that, a list has.
+	var search, loss []result.Trial
+	for i, size := range []string{"64", "512", "1518"} {
+		for j := range 5 {
+			search = append(search, result.Trial{Params: map[string]string{"frame_bytes": size, "load": fmt.Sprint(100*i + j)}})
+			loss = append(loss, result.Trial{Params: map[string]string{"frame_bytes": size, "load": fmt.Sprint(10 * j)}})
+		}
+	}
+	if m = newMatrix(search); len(m.rows) != 15 || m.numeric || m.rows[14].name != "frame_bytes=1518 load=204" {
+		t.Errorf("search: %d rows, the last %q", len(m.rows), m.rows[len(m.rows)-1].name)
+	}
+	if m = newMatrix(loss); m.head != "load" || !m.numeric || len(m.rows) != 5 || !slices.Equal(m.variants, []string{"frame_bytes=64", "frame_bytes=512", "frame_bytes=1518"}) {
+		t.Errorf("loss: head %q, %d rows, variants %q", m.head, len(m.rows), m.variants)
 	}
 	m = newMatrix([]result.Trial{{Name: "only"}})
 	if len(m.rows) != 1 || len(m.variants) != 1 {

@@ -1,10 +1,7 @@
 package report
 
 import (
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/linerate/linerate/result"
 )
@@ -15,7 +12,7 @@ type matrix struct {
 	head     string // what the rows are: "step" or the parameter that varies
 	rows     []mrow
 	variants []string
-	numeric  bool // rows are points of a sweep; mrow.x is their place
+	numeric  bool // rows are points of a sweep; mrow.x is their place on the axis
 	repeats  int  // trials in the fullest cell
 }
 
@@ -23,139 +20,6 @@ type mrow struct {
 	name, note string
 	x          float64
 	cells      map[string][]result.Trial // by variant
-}
-
-// stepParam and repeatParam number the steps of a ladder and the repeats of a
-// trial; neither tells trials apart.
-const (
-	stepParam   = "step"
-	repeatParam = "repeat"
-)
-
-// newMatrix finds what varies among trials and makes rows and variants of it.
-func newMatrix(trials []result.Trial) matrix {
-	key, head := rowKey(trials)
-	m := matrix{head: head, numeric: head != stepParam}
-	rest := slices.DeleteFunc(varying(trials), func(p string) bool {
-		return p == head || p == stepParam || settled(trials, key, p)
-	})
-	if len(distinct(trials, joined(rest))) > 3 { // too many to stand side by side
-		byRow := key
-		join := joined(rest)
-		key = func(t result.Trial) string { return strings.TrimSpace(byRow(t) + " " + join(t)) }
-		rest, m.numeric = nil, false
-	}
-	variant := joined(rest)
-	m.variants = distinct(trials, variant)
-	index := map[string]int{}
-	for _, t := range trials {
-		k := key(t)
-		i, seen := index[k]
-		if !seen {
-			i = len(m.rows)
-			index[k] = i
-			x, err := strconv.ParseFloat(k, 64)
-			m.numeric = m.numeric && err == nil
-			m.rows = append(m.rows, mrow{name: k, note: t.Note, x: x, cells: map[string][]result.Trial{}})
-		}
-		c := m.rows[i].cells
-		c[variant(t)] = append(c[variant(t)], t)
-		m.repeats = max(m.repeats, len(c[variant(t)]))
-	}
-	return m
-}
-
-// rowKey picks what names the rows: the step of a ladder, else the numeric
-// parameter that takes most values (a size before others), else the name.
-func rowKey(trials []result.Trial) (key func(result.Trial) string, head string) {
-	byName := func(t result.Trial) string { return t.Name }
-	best, most := "", 2
-	for _, p := range varying(trials) {
-		if p == stepParam {
-			return byName, stepParam
-		}
-		n := len(distinct(trials, param(p)))
-		if strings.Contains(p, "bytes") || strings.Contains(p, "size") {
-			n += 1000
-		}
-		if n > most && numeric(trials, p) {
-			best, most = p, n
-		}
-	}
-	if best != "" {
-		return param(best), best
-	}
-	return byName, stepParam
-}
-
-func param(p string) func(result.Trial) string {
-	return func(t result.Trial) string { return t.Params[p] }
-}
-
-// joined names a trial by the values of several parameters.
-func joined(ps []string) func(result.Trial) string {
-	return func(t result.Trial) string {
-		var vs []string
-		for _, p := range ps {
-			vs = append(vs, t.Params[p])
-		}
-		return strings.Join(vs, " ")
-	}
-}
-
-// varying lists the parameters, repeats aside, that differ among trials.
-func varying(trials []result.Trial) []string {
-	first := map[string]string{}
-	differ := map[string]bool{}
-	for i, t := range trials {
-		if i == 0 {
-			first = t.Params
-		}
-		for p, v := range t.Params {
-			if v0, ok := first[p]; !ok || v0 != v {
-				differ[p] = true
-			}
-		}
-		for p := range first {
-			if _, ok := t.Params[p]; !ok {
-				differ[p] = true
-			}
-		}
-	}
-	delete(differ, repeatParam)
-	return slices.Sorted(maps.Keys(differ))
-}
-
-// settled reports whether the row alone decides the value of parameter p.
-func settled(trials []result.Trial, row func(result.Trial) string, p string) bool {
-	is := map[string]string{}
-	for _, t := range trials {
-		if v, seen := is[row(t)]; seen && v != t.Params[p] {
-			return false
-		}
-		is[row(t)] = t.Params[p]
-	}
-	return true
-}
-
-func numeric(trials []result.Trial, p string) bool {
-	for _, t := range trials {
-		if _, err := strconv.ParseFloat(t.Params[p], 64); err != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// distinct lists the values of f in order of appearance.
-func distinct(trials []result.Trial, f func(result.Trial) string) []string {
-	var out []string
-	for _, t := range trials {
-		if v := f(t); !slices.Contains(out, v) {
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // figureKey identifies a figure that trials carry.
