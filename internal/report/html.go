@@ -18,10 +18,14 @@ var pageHTML string
 // HTML writes a page that needs nothing else: no file, no network and, for
 // everything but zooming, no script. Strings of the Result are escaped by
 // html/template for the place they stand in.
-func HTML(w io.Writer, r *result.Result) error {
+func HTML(w io.Writer, r *result.Result) error { return HTMLWith(w, r) }
+
+// HTMLWith is HTML with plots of what a Result does not hold, such as each
+// segment of a capture.
+func HTMLWith(w io.Writer, r *result.Result, more ...plot.Plot) error {
 	t, err := template.New("page").Parse(pageHTML)
 	if err == nil {
-		err = t.Execute(w, newPage(r))
+		err = t.Execute(w, newPage(r, more))
 	}
 	if err != nil {
 		return fmt.Errorf("report: html: %s: %w", r.ID, err)
@@ -64,13 +68,13 @@ type findingView struct {
 	Rows              []detail
 }
 
-func newPage(r *result.Result) page {
+func newPage(r *result.Result, more []plot.Plot) page {
 	p := page{
 		R: r, Title: r.Workload.Kind, Headline: headline(r),
 		Style: template.CSS(plot.Style()), Script: template.JS(plot.Script()),
 		Tiles: tiles(r.Totals), Findings: findingParts(r.Findings),
 	}
-	for i, q := range readingPlots(r) {
+	for i, q := range append(readingPlots(r), more...) {
 		p.Series = append(p.Series, fullPlot(q, "r"+strconv.Itoa(i)))
 	}
 	if len(r.Trials) > 0 {

@@ -1,11 +1,14 @@
 package report
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
+	"github.com/linerate/linerate/internal/report/plot"
 	"github.com/linerate/linerate/result"
 )
 
@@ -102,6 +105,35 @@ func TestHTMLShowsWhatTextShows(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+}
+
+// TestHTMLWith shows the plots of a capture: a time-sequence graph, and window
+// against bytes in flight from readings.
+func TestHTMLWith(t *testing.T) {
+	r := &result.Result{Workload: result.Workload{Kind: "capture"}}
+	seq := plot.Plot{Title: "sequence numbers", X: plot.Axis{Label: "time", Unit: "s"}, Y: plot.Axis{Unit: "B"}, Zoom: true,
+		Series: []plot.Series{{Name: "segments", Mark: plot.Dots}, {Name: "acknowledged", Mark: plot.Step}, {Name: "window", Mark: plot.Step}}}
+	for i := range 1000 {
+		at, sent := float64(i)*0.0006, float64(i)*2920
+		r.Readings = append(r.Readings, result.Reading{At: time.Duration(at * 1e9), Values: []result.Value{
+			result.TCPWindow.Of(65535, "flow", "1"), result.TCPInFlight.Of(float64(i%40)*1460, "flow", "1"), result.TCPRTT.Of(0.0006, "flow", "1"),
+		}})
+		for j, y := range []float64{sent, sent - 2920, sent + 62615} {
+			seq.Series[j].Points = append(seq.Series[j].Points, plot.Point{X: at, Y: y})
+		}
+	}
+	var b bytes.Buffer
+	if err := HTMLWith(&b, r, seq); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"sequence numbers", "acknowledged", "window and flight", "in flight 1", "window 1", "data-zoom"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if b.Len() > 400_000 {
+		t.Errorf("%d bytes for a thousand segments", b.Len())
 	}
 }
 

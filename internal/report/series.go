@@ -14,7 +14,8 @@ type view struct {
 	title  string
 	unit   string
 	metric result.Metric
-	by     []string // labels that tell curves apart; values that differ in others are added up
+	beside []result.Metric // of the same kind and unit, drawn with it
+	by     []string        // labels that tell curves apart; values that differ in others are added up
 	factor float64
 	skip   func(result.Value) bool
 	quiet  bool // shown only where it is not zero throughout
@@ -32,7 +33,8 @@ func views() []view {
 		{title: "cores busy, process", unit: "core", metric: result.ProcessCPU, by: []string{"process"}, factor: 1, quiet: true},
 		{title: "RTT", unit: "s", metric: result.TCPRTT, by: []string{"flow"}, factor: 1, quiet: true},
 		{title: "congestion window", unit: "segment", metric: result.TCPCwnd, by: []string{"flow"}, factor: 1, quiet: true},
-		{title: "receive window", unit: "B", metric: result.TCPWindow, by: []string{"flow"}, factor: 1, quiet: true},
+		{title: "window and flight", unit: "B", metric: result.TCPWindow, beside: []result.Metric{result.TCPInFlight}, by: []string{"flow", "direction"}, factor: 1, quiet: true},
+		{title: "bytes per ACK", unit: "B", metric: result.BytesPerACK, by: []string{"flow", "direction"}, factor: 1, quiet: true},
 		{title: "retransmits", unit: "segment/s", metric: result.TCPRetransmits, by: []string{"flow"}, factor: 1, quiet: true},
 		{title: "drops", unit: "frame/s", metric: result.NICDropped, by: []string{"interface", "direction"}, factor: 1, quiet: true},
 		{title: "backlog drops", unit: "frame/s", metric: result.SoftnetDropped, factor: 1, quiet: true},
@@ -99,7 +101,8 @@ func (v view) curves(readings []result.Reading) []curve {
 func (v view) pick(vs []result.Value) []result.Value {
 	var out []result.Value
 	for _, x := range vs {
-		if x.Metric == v.metric.Name && (v.skip == nil || !v.skip(x)) {
+		wanted := x.Metric == v.metric.Name || slices.ContainsFunc(v.beside, func(m result.Metric) bool { return m.Name == x.Metric })
+		if wanted && (v.skip == nil || !v.skip(x)) {
 			out = append(out, x)
 		}
 	}
@@ -109,6 +112,9 @@ func (v view) pick(vs []result.Value) []result.Value {
 // name tells a value's curve from the others of the view.
 func (v view) name(x result.Value) string {
 	var parts []string
+	if len(v.beside) > 0 {
+		parts = append(parts, heading(x.Metric))
+	}
 	for _, k := range v.by {
 		if s := x.Labels[k]; s != "" {
 			if k == "cpu" {

@@ -75,13 +75,8 @@ func headline(r *result.Result) string {
 	if r.Duration > 0 {
 		parts = append(parts, r.Duration.Round(100*time.Millisecond).String())
 	}
-	if r.Ending != "" {
-		parts = append(parts, string(r.Ending))
-	}
-	if r.ID != "" {
-		parts = append(parts, r.ID)
-	}
-	return strings.Join(parts, ", ")
+	parts = append(parts, string(r.Ending), r.ID)
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 func (t *text) totals(r *result.Result) {
