@@ -3,10 +3,17 @@ package client
 import (
 	"errors"
 	"io"
+	"iter"
+
+	"github.com/linerate/linerate/internal/serve/ftp/store"
 )
 
-// zeroChunk is what one write of Zeros carries; it stays in a core's cache.
-const zeroChunk = 256 << 10
+const (
+	// zeroChunk is what one write of Zeros carries; it stays in a core's cache.
+	zeroChunk = 256 << 10
+	// zeroExtent is the length of the file that is sent over and over.
+	zeroExtent = 64 << 20
+)
 
 // Zeros returns a source of n zero bytes, for uploads that measure.
 func Zeros(n int64) io.ReadSeeker { return &zeros{size: n} }
@@ -21,6 +28,25 @@ func (z *zeros) Read(p []byte) (int, error) {
 	clear(p[:n])
 	z.at += int64(n)
 	return n, nil
+}
+
+// Extents lets package data send by sendfile(2), where the system has files
+// that take no room.
+func (z *zeros) Extents() iter.Seq[store.Extent] {
+	f := zeroFile(zeroExtent)
+	if f == nil {
+		return nil
+	}
+	return func(yield func(store.Extent) bool) {
+		defer f.Close()
+		for z.at < z.size {
+			n := min(z.size-z.at, zeroExtent)
+			if !yield(store.Extent{File: f, Length: n}) {
+				return
+			}
+			z.at += n
+		}
+	}
 }
 
 // WriteTo spares the clearing of a buffer for each write.
