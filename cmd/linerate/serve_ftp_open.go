@@ -13,6 +13,7 @@ import (
 	"github.com/linerate/linerate/internal/serve/ftp/store"
 	"github.com/linerate/linerate/internal/serve/ftp/store/disk"
 	"github.com/linerate/linerate/internal/serve/ftp/store/memory"
+	"github.com/linerate/linerate/internal/serve/ftp/store/synthetic"
 	"github.com/linerate/linerate/internal/serve/ftp/users"
 	"github.com/linerate/linerate/result"
 )
@@ -159,13 +160,20 @@ func (s *ftpService) serveMetrics(c cli) error {
 type ftpStores struct {
 	o    *serveFTPOptions
 	base store.Store
-	mu   sync.Mutex
-	own  map[string]store.Store // by root and quota
+
+	measuring map[string]store.Store // what is in every root for measuring
+
+	mu  sync.Mutex
+	own map[string]store.Store // by root and quota
 }
 
 func (o *serveFTPOptions) openStores() (*ftpStores, error) {
+	zero, err := synthetic.NewZero()
+	if err != nil {
+		return nil, err
+	}
 	s := &ftpStores{o: o, own: map[string]store.Store{}}
-	var err error
+	s.measuring = map[string]store.Store{"zero": zero, "sink": synthetic.NewSink()}
 	if o.dir != "" {
 		s.base, err = disk.Open(o.dir, disk.Options{})
 		return s, err
@@ -174,7 +182,7 @@ func (o *serveFTPOptions) openStores() (*ftpStores, error) {
 	if err != nil {
 		return nil, usagef("--memory: %v", err)
 	}
-	s.base, err = memory.New(memory.Options{Budget: budget})
+	s.base, err = memory.New(memory.Options{Budget: budget, Populate: true})
 	return s, err
 }
 
@@ -184,6 +192,7 @@ func (s *ftpStores) of(a users.Account) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	st = store.Mount(st, s.measuring)
 	if a.ReadOnly || s.o.readOnly {
 		st = store.ReadOnly(st)
 	}
