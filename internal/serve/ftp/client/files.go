@@ -51,7 +51,7 @@ func (c *Conn) List(ctx context.Context, dir string) ([]ftp.Entry, error) {
 func (c *Conn) list(ctx context.Context, cmd ftp.Command, parse func(string) (ftp.Entry, bool)) ([]ftp.Entry, error) {
 	var text bounded
 	_, err := c.transfer(ctx, cmd, 0, func(ctx context.Context, conn net.Conn) (data.Stats, error) {
-		return data.Recv(ctx, &text, conn, c.stall(data.Options{}))
+		return data.Recv(ctx, &text, conn, c.options(data.Options{}))
 	})
 	if err != nil {
 		return nil, err

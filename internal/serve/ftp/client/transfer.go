@@ -26,7 +26,7 @@ const (
 // drop the payload. Stats tell how far a failed transfer came.
 func (c *Conn) Get(ctx context.Context, name string, offset int64, w io.Writer, o data.Options) (data.Stats, error) {
 	return c.transfer(ctx, ftp.Command{Verb: "RETR", Arg: name}, offset, func(ctx context.Context, conn net.Conn) (data.Stats, error) {
-		return data.Recv(ctx, sink(w), conn, c.stall(o))
+		return data.Recv(ctx, sink(w), conn, c.options(o))
 	})
 }
 
@@ -45,7 +45,7 @@ func (c *Conn) store(ctx context.Context, verb, name string, offset int64, r io.
 	var began time.Time
 	s, err := c.transfer(ctx, ftp.Command{Verb: verb, Arg: name}, offset, func(ctx context.Context, conn net.Conn) (data.Stats, error) {
 		began = time.Now()
-		s, err := data.Send(ctx, conn, r, c.stall(o))
+		s, err := data.Send(ctx, conn, r, c.options(o))
 		if err == nil && c.private {
 			// Tickets left unread would turn our close into a reset, which can
 			// cost the server the end of the file. It ends when conn is closed.
@@ -59,9 +59,15 @@ func (c *Conn) store(ctx context.Context, verb, name string, offset int64, r io.
 	return s, err
 }
 
-func (c *Conn) stall(o data.Options) data.Options {
+// options completes those of a transfer.
+func (c *Conn) options(o data.Options) data.Options {
 	if o.Stall <= 0 {
 		o.Stall = c.cfg.Timeout
+	}
+	if c.private {
+		// Servers wait for our close_notify before they end the connection, so
+		// the last bytes of theirs must wake us however few they are.
+		o.LowWater = -1
 	}
 	return o
 }
