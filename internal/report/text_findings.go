@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,17 +73,31 @@ func details(f result.Finding) []detail {
 	return slices.DeleteFunc(all, func(d detail) bool { return d.Body == "" })
 }
 
-// evidence lists the numbers a verdict rests on.
+// evidence lists the numbers a verdict rests on; labels that all of them carry
+// are named once.
 func evidence(vs []result.Value) string {
+	if len(vs) == 0 {
+		return ""
+	}
+	common := maps.Clone(vs[0].Labels)
+	maps.DeleteFunc(common, func(k, v string) bool {
+		return slices.ContainsFunc(vs, func(x result.Value) bool { return x.Labels[k] != v })
+	})
 	var parts []string
 	for _, v := range vs {
+		own := maps.Clone(v.Labels)
+		maps.DeleteFunc(own, func(k, _ string) bool { _, ok := common[k]; return ok })
 		s := named(v)
-		if len(v.Labels) > 0 {
-			s += " [" + labels(v.Labels) + "]"
+		if len(own) > 0 {
+			s += " [" + labels(own) + "]"
 		}
 		parts = append(parts, s)
 	}
-	return strings.Join(parts, ", ")
+	out := strings.Join(parts, ", ")
+	if len(common) > 0 {
+		out = labels(common) + ": " + out
+	}
+	return out
 }
 
 // advice lists levers in the spelling that 'linerate set' takes.

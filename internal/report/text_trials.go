@@ -110,24 +110,49 @@ func (m matrix) columns(k figureKey) []column {
 	return cols
 }
 
-// boundColumn names the rules that limit each row.
+// boundColumn names the rules that limit each row: one where it is the same for
+// every variant, else one a variant ("tcp.window-limited / cpu.one-core").
 func (m matrix) boundColumn(findings []result.Finding) []column {
 	c := column{head: "bound by", left: true}
 	any := false
 	for _, r := range m.rows {
-		var rules []string
-		for _, f := range findings {
-			if f.Trial == r.name && r.name != "" && f.Verdict == result.Limits && !slices.Contains(rules, f.Rule) {
-				rules = append(rules, f.Rule)
+		var all []string
+		for _, v := range m.variants {
+			rules := bounds(findings, r.name, v)
+			any = any || rules != ""
+			if rules == "" {
+				rules = "-"
 			}
+			all = append(all, rules)
 		}
-		any = any || len(rules) > 0
-		c.cells = append(c.cells, printable(strings.Join(rules, ", ")))
+		if len(slices.Compact(slices.Clone(all))) == 1 {
+			all = all[:1]
+		}
+		c.cells = append(c.cells, printable(strings.Join(all, " / ")))
 	}
 	if !any {
 		return nil
 	}
 	return []column{c}
+}
+
+// bounds names the rules that limit a trial in one direction. A finding tells
+// its direction by the label of its evidence; without one it speaks of all.
+func bounds(findings []result.Finding, trial, direction string) string {
+	var rules []string
+	for _, f := range findings {
+		if f.Trial != trial || trial == "" || f.Verdict != result.Limits || slices.Contains(rules, f.Rule) {
+			continue
+		}
+		elsewhere := slices.ContainsFunc(f.Evidence, func(v result.Value) bool {
+			d, ok := v.Labels["direction"]
+			return ok && d != direction
+		})
+		if !elsewhere {
+			rules = append(rules, f.Rule)
+		}
+	}
+	return strings.Join(rules, ", ")
 }
 
 // spread returns the greatest distance of a repeat from its median, as a share

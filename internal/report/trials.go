@@ -28,7 +28,7 @@ type figureKey struct{ metric, labels, unit string }
 // figures splits what the trials of m carry into the most telling and the rest.
 func (m matrix) figures() (telling, rest []figureKey) {
 	all := m.ranked()
-	n := min(8, len(all))
+	n := min(6, len(all))
 	return all[:n], all[n:]
 }
 

@@ -150,7 +150,11 @@ func (d *drawing) yAxis() {
 			d.f(`<text x="%.1f" y="%.1f">%s</text>`, d.x.to+6, y+4, number(t*f/d.ydiv))
 		}
 	}
-	d.f(`</g><text class="unit" x="0" y="%.1f">%s</text>`, d.y.to-lineHeight, esc(unitLabel(d.Y.Label, d.yprefix, d.Y.Unit)))
+	label := unitLabel(d.Y.Label, d.yprefix, d.Y.Unit)
+	if d.Y.Log {
+		label = unitLabel("logarithmic", "", label)
+	}
+	d.f(`</g><text class="unit" x="0" y="%.1f">%s</text>`, d.y.to-lineHeight, esc(label))
 	if d.Y.Second.Factor > 0 {
 		d.f(`<text class="unit end" x="%.1f" y="%.1f">%s</text>`, d.width, d.y.to-lineHeight, esc(d.yprefix+d.Y.Second.Unit))
 	}
