@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes test frames in the kernel: the program runs on live frames of
+// BPF_PROG_RUN, fills each in, and redirects it out of an interface. A sink
+// counts them at the other end of the device under test.
+
+#include "signature.h"
+
+#define HEADER_WORDS 9 /* 72 bytes hold Ethernet, a VLAN tag, IPv6 and UDP */
+#define SIZES 64
+#define BUCKETS 1024
+#define WINDOW_WORDS 16 /* of 64 sequence numbers each */
+#define FAR_NS 100000	/* wait longer outside than inside the program */
+
+/* Set before loading. */
+volatile const __u32 out_ifindex;
+volatile const __u32 flow_mask;	  /* flows - 1, a power of two */
+volatile const __u32 flow_shift;  /* log2 of flows */
+volatile const __u32 flow_base;	  /* of this generator among several */
+volatile const __u32 host_mask;	  /* destination addresses - 1; 0: one */
+volatile const __u64 header[HEADER_WORDS];
+volatile const __u32 words, pairs; /* of 8 and 2 bytes to copy of the header */
+volatile const __u32 payload_at, port_at, dest_at, check_at;
+volatile const __u32 ipv6;
+volatile const __u64 stamp_mask;   /* stamp where sequence & mask is 0; all ones: never */
+volatile const __u64 limit;	   /* frames to send */
+volatile const __u64 interval_q16; /* ns between frames, 16 fraction bits; 0: as fast as possible */
+volatile const __u64 gap_min;	   /* ns between frames while catching up with the schedule */
+volatile const __u64 late_max;	   /* ns; a frame later than this moves the schedule */
+volatile const __u32 sizes;	   /* entries of the mix in use; 0: all frames are of one size */
+volatile const __u16 size_mix[SIZES]; /* bytes without FCS, in sending order */
+volatile const __u32 burst, fault_every, fault_kind;
+
+enum { FAULT_LOSE = 1, FAULT_DUPLICATE, FAULT_REORDER, FAULT_CORRUPT };
+
+struct sending {
+	__u64 sent, first, start, last, slips, slipped_ns, late_sum, late_worst;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sending);
+} senders SEC(".maps");
+
+struct histogram {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, BUCKETS);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+struct histogram lateness SEC(".maps");
+struct histogram latency SEC(".maps");
+
+__u32 stop; /* set from outside to end a run early */
+
+/* 16 buckets an octave: 6 % wide. */
+static __always_inline __u32 bucket(__u64 ns)
+{
+	__u64 v = ns;
+	__u32 e = 0, b;
+
+	if (v < 16)
+		return v;
+#pragma unroll
+	for (int shift = 32; shift; shift >>= 1)
+		if (v >> shift) {
+			v >>= shift;
+			e += shift;
+		}
+	b = (e - 3) * 16 + ((ns >> (e - 4)) & 15);
+	return b < BUCKETS ? b : BUCKETS - 1;
+}
+
+static __always_inline void count(void *map, __u64 ns)
+{
+	__u32 b = bucket(ns);
+	__u64 *n = bpf_map_lookup_elem(map, &b);
+
+	if (n)
+		(*n)++;
+}
+
+struct until {
+	__u64 due;
+};
+
+static long spin(__u32 i, void *ctx)
+{
+	struct until *u = ctx;
+
+	return bpf_ktime_get_ns() >= u->due;
+}
+
+/* Waits for the frame's time. Returns 0 where it is too early to wait here. */
+static __always_inline __u64 wait(struct sending *s)
+{
+	__u64 now = bpf_ktime_get_ns(), due, early, late;
+	__u64 group = burst > 1 ? s->sent - s->sent % burst : s->sent;
+
+	if (!s->start)
+		s->start = s->first = now;
+	if (!interval_q16)
+		return now;
+	due = early = s->start + ((group * interval_q16) >> 16);
+	/* After a stall the frames that are due must not leave back to back: the
+	 * burst would overrun a small ring and look like the device's loss. */
+	if (burst <= 1 && s->last + gap_min > early)
+		early = s->last + gap_min;
+	if (now < early) {
+		struct until u = { .due = early };
+
+		if (early - now > FAR_NS)
+			return 0;
+		bpf_loop(1 << 13, spin, &u, 0);
+		now = bpf_ktime_get_ns();
+		if (now < early)
+			return 0;
+	}
+	late = now - due;
+	count(&lateness, late);
+	s->late_sum += late;
+	if (late > s->late_worst)
+		s->late_worst = late;
+	if (late > late_max) {
+		s->slips++;
+		s->slipped_ns += late;
+		s->start += late;
+	}
+	return now;
+}
+
+static __always_inline __u32 fold(__u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16);
+}
+
+/* Every byte of the header is written each time: frames are recycled with what
+ * the device under test made of them. */
+static __always_inline int fill(void *data, void *end, __u64 sequence, __u32 flow, __u64 stamp, int corrupt)
+{
+	struct signature *sig;
+	__u16 host = flow & host_mask, port = 0xc020 + (flow & 0x3fff);
+	__be16 *at;
+
+#pragma unroll
+	for (int i = 0; i < HEADER_WORDS; i++) {
+		if (i >= words)
+			break;
+		if (data + 8 * i + 8 > end)
+			return -1;
+		*(__u64 *)(data + 8 * i) = header[i];
+	}
+#pragma unroll
+	for (int i = 0; i < 4; i++) {
+		__u32 off = 8 * (words & 15) + 2 * i;
+
+		if (i >= pairs)
+			break;
+		if (data + off + 2 > end)
+			return -1;
+		if (4 * words + i >= 4 * HEADER_WORDS)
+			return -1;
+		*(__u16 *)(data + off) = ((const volatile __u16 *)header)[4 * words + i];
+	}
+	if (data + (port_at & 127) + 2 > end)
+		return -1;
+	*(__be16 *)(data + (port_at & 127)) = bpf_htons(port);
+	if (host_mask) {
+		if (data + (dest_at & 127) + 2 > end || data + (check_at & 127) + 2 > end)
+			return -1;
+		at = data + (dest_at & 127);
+		if (!ipv6) { /* RFC 1624 equation 3: HC' = ~(~HC + ~m + m') */
+			__be16 *check = data + (check_at & 127);
+			__u32 sum = (__u16)~*check + (__u16)~*at;
+
+			*at = bpf_htons(bpf_ntohs(*at) + host);
+			sum += *at;
+			*check = ~fold(sum);
+		} else {
+			*at = bpf_htons(bpf_ntohs(*at) + host);
+		}
+	}
+	sig = data + (payload_at & 127);
+	if ((void *)(sig + 1) > end)
+		return -1;
+	sig->magic = bpf_htons(SIGNATURE_MAGIC);
+	sig->flow = bpf_htons(flow);
+	sig->sequence_high = bpf_htonl(sequence >> 8);
+	sig->sequence_low = sequence;
+	sig->check = signature_check(flow, sequence, stamp) ^ corrupt;
+	sig->stamp = bpf_cpu_to_be64(stamp);
+	if (ipv6) {
+		/* Two bytes that keep the sum of what varies at zero, and so
+		 * the UDP checksum of the template right (RFC 768). */
+		__be16 *word = (void *)sig, *balance = (void *)(sig + 1);
+		__u32 sum = bpf_htons(port);
+
+		if ((void *)(balance + 1) > end)
+			return -1;
+		if (host_mask)
+			sum += bpf_htons(host);
+#pragma unroll
+		for (int i = 0; i < SIGNATURE_LENGTH / 2; i++)
+			sum += word[i];
+		*balance = ~fold(sum);
+	}
+	return 0;
+}
+
+SEC("xdp")
+int generate(struct xdp_md *ctx)
+{
+	__u32 zero = 0, flow, fault = 0;
+	struct sending *s = bpf_map_lookup_elem(&senders, &zero);
+	__u64 n, sequence, now, stamp = 0;
+
+	if (!s || stop || s->sent >= limit)
+		return XDP_DROP;
+	now = wait(s);
+	if (!now)
+		return XDP_DROP;
+	n = s->sent++;
+	s->last = now;
+	flow = flow_base + (n & flow_mask);
+	sequence = n >> flow_shift;
+	if (fault_every && n % fault_every == fault_every - 1)
+		fault = fault_kind;
+	if (fault == FAULT_LOSE)
+		return XDP_DROP;
+	if (fault == FAULT_DUPLICATE || fault == FAULT_REORDER)
+		sequence -= 5;
+	if (fault_kind == FAULT_REORDER && fault_every && n % fault_every == fault_every - 6)
+		return XDP_DROP; /* it comes five later, in that frame's stead */
+	if (!(sequence & stamp_mask))
+		stamp = interval_q16 ? bpf_ktime_get_ns() : now;
+	if (sizes) {
+		int want = size_mix[n % sizes & (SIZES - 1)];
+
+		if (bpf_xdp_adjust_tail(ctx, want - (int)bpf_xdp_get_buff_len(ctx)))
+			return XDP_ABORTED;
+	}
+	if (fill((void *)(long)ctx->data, (void *)(long)ctx->data_end, sequence, flow, stamp, fault == FAULT_CORRUPT))
+		return XDP_ABORTED;
+	return bpf_redirect(out_ifindex, 0);
+}
+
+/* What the sink knows of a flow. */
+struct received {
+	__u64 next; /* highest sequence number + 1 */
+	__u64 frames, bytes, unique, duplicate, reordered, too_late, corrupt;
+	__u64 seen[WINDOW_WORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* as many as flows */
+	__type(key, __u32);
+	__type(value, struct received);
+} flows SEC(".maps");
+
+/* Frames that are not ours, and ours of a flow that we do not know. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} foreign SEC(".maps");
+
+static __always_inline int stranger(__u32 kind, int verdict)
+{
+	__u64 *n = bpf_map_lookup_elem(&foreign, &kind);
+
+	if (n)
+		(*n)++;
+	return verdict;
+}
+
+/* A window of the last sequence numbers tells a duplicate from a late frame. */
+static __always_inline void place(struct received *r, __u64 q)
+{
+	__u64 word = q >> 6, bit = 1ULL << (q & 63), *w;
+
+	if (q >= r->next) {
+		__u64 gap = r->next ? word - ((r->next - 1) >> 6) : WINDOW_WORDS;
+
+#pragma unroll
+		for (int i = 0; i < WINDOW_WORDS; i++)
+			if (i < gap)
+				r->seen[(word - i) & (WINDOW_WORDS - 1)] = 0;
+		r->seen[word & (WINDOW_WORDS - 1)] |= bit;
+		r->next = q + 1;
+		r->unique++;
+		return;
+	}
+	if (r->next - q > (WINDOW_WORDS - 1) * 64) {
+		r->too_late++;
+		return;
+	}
+	w = &r->seen[word & (WINDOW_WORDS - 1)];
+	if (*w & bit) {
+		r->duplicate++;
+	} else {
+		*w |= bit;
+		r->reordered++;
+		r->unique++;
+	}
+}
+
+SEC("xdp")
+int sink(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct parts p = dissect(data, end);
+	struct signature *sig = signature_of(&p, end);
+	struct received *r;
+	__u64 sequence, stamp;
+	__u32 flow;
+
+	if (!sig)
+		return stranger(0, XDP_PASS);
+	flow = bpf_ntohs(sig->flow);
+	r = bpf_map_lookup_elem(&flows, &flow);
+	if (!r)
+		return stranger(1, XDP_DROP);
+	sequence = (__u64)bpf_ntohl(sig->sequence_high) << 8 | sig->sequence_low;
+	stamp = bpf_be64_to_cpu(sig->stamp);
+	r->frames++;
+	r->bytes += end - data;
+	if (sig->check != signature_check(flow, sequence, stamp)) {
+		r->corrupt++;
+		return XDP_DROP;
+	}
+	place(r, sequence);
+	if (stamp)
+		count(&latency, bpf_ktime_get_ns() - stamp);
+	return XDP_DROP;
+}
+
+/* A peer that only lets redirected frames in. */
+SEC("xdp")
+int pass(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
+char __license[] SEC("license") = "Dual BSD/GPL";

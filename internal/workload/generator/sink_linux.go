@@ -1,0 +1,155 @@
+package generator
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+// sink counts frames in the kernel and drops them.
+type sink struct {
+	flows uint32
+	objs  struct {
+		Sink    *ebpf.Program `ebpf:"sink"`
+		Flows   *ebpf.Map     `ebpf:"flows"`
+		Latency *ebpf.Map     `ebpf:"latency"`
+		Foreign *ebpf.Map     `ebpf:"foreign"`
+	}
+	link link.Link
+	mode string
+}
+
+// OpenSink attaches a Receiver to an interface of the calling thread's
+// namespace; the frames of flows 0 to flows-1 end there, others pass to the
+// stack. It sits in the driver where that can, in the stack otherwise.
+func OpenSink(ifname string, flows int) (Receiver, error) {
+	s := &sink{flows: uint32(flows)}
+	if err := s.open(ifname); err != nil {
+		return nil, errors.Join(fmt.Errorf("generator: sink on %s: %w", ifname, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *sink) open(ifname string) error {
+	ifi, err := net.InterfaceByName(ifname)
+	if err != nil {
+		return err
+	}
+	spec, err := loadProgram()
+	if err != nil {
+		return err
+	}
+	spec.Maps["flows"].MaxEntries = s.flows
+	if err := spec.LoadAndAssign(&s.objs, nil); err != nil {
+		return fmt.Errorf("load (it needs CAP_BPF and CAP_NET_ADMIN): %w", err)
+	}
+	for _, m := range []struct {
+		name  string
+		flags link.XDPAttachFlags
+	}{{"XDP in the driver", link.XDPDriverMode}, {"XDP in the stack", link.XDPGenericMode}} {
+		s.link, err = link.AttachXDP(link.XDPOptions{Program: s.objs.Sink, Interface: ifi.Index, Flags: m.flags})
+		if err == nil {
+			s.mode = m.name
+			return nil
+		}
+	}
+	return fmt.Errorf("attach: %w", err)
+}
+
+// Name says what it is.
+func (s *sink) Name() string { return s.mode }
+
+// Reset forgets everything counted.
+func (s *sink) Reset() error {
+	var none programReceived
+	for f := range s.flows {
+		if err := s.objs.Flows.Put(f, &none); err != nil {
+			return fmt.Errorf("generator: reset: %w", err)
+		}
+	}
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return fmt.Errorf("generator: reset: %w", err)
+	}
+	zeros := make([]uint64, cpus)
+	for m, n := range map[*ebpf.Map]uint32{s.objs.Latency: buckets, s.objs.Foreign: 2} {
+		for i := range n {
+			if err := m.Put(i, zeros); err != nil {
+				return fmt.Errorf("generator: reset: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Counts returns what was counted since Reset. Read it once the traffic has
+// stopped: a frame under way looks lost.
+func (s *sink) Counts() (Received, error) {
+	var r Received
+	for f := range s.flows {
+		var x programReceived
+		if err := s.objs.Flows.Lookup(f, &x); err != nil {
+			return r, fmt.Errorf("generator: counters: %w", err)
+		}
+		r.Frames, r.Bytes, r.Unique = r.Frames+x.Frames, r.Bytes+x.Bytes, r.Unique+x.Unique
+		r.Duplicate, r.Reordered = r.Duplicate+x.Duplicate, r.Reordered+x.Reordered
+		r.TooLate, r.Corrupt = r.TooLate+x.TooLate, r.Corrupt+x.Corrupt
+	}
+	for i, n := range []*uint64{&r.Foreign, &r.UnknownFlow} {
+		var each []uint64
+		if err := s.objs.Foreign.Lookup(uint32(i), &each); err != nil {
+			return r, fmt.Errorf("generator: counters: %w", err)
+		}
+		for _, v := range each {
+			*n += v
+		}
+	}
+	r.Latency = readHistogram(s.objs.Latency)
+	return r, nil
+}
+
+// Close detaches.
+func (s *sink) Close() error {
+	var err error
+	if s.link != nil {
+		err = s.link.Close()
+	}
+	for _, c := range []interface{ Close() error }{s.objs.Sink, s.objs.Flows, s.objs.Latency, s.objs.Foreign} {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// readHistogram adds up a histogram over the cores; what cannot be read is
+// empty, and N says so.
+func readHistogram(m *ebpf.Map) Histogram {
+	var h Histogram
+	var each []uint64
+	for b := range uint32(buckets) {
+		if m.Lookup(b, &each) != nil {
+			return Histogram{}
+		}
+		for _, n := range each {
+			h.counts[b] += n
+			h.N += n
+		}
+	}
+	return h
+}
+
+func nativeUint64(b [8]byte) uint64 { return binary.NativeEndian.Uint64(b[:]) }
+
+// threadCPU is the CPU time of the calling thread.
+func threadCPU() time.Duration {
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &r) != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
