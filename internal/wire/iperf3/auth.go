@@ -32,7 +32,8 @@ func (c Credentials) Token(key *rsa.PublicKey, oldPadding bool) (string, error) 
 	var sealed []byte
 	var err error
 	if oldPadding {
-		sealed, err = rsa.EncryptPKCS1v15(rand.Reader, key, text) //nolint:staticcheck // what peers up to 3.16 read
+		//lint:ignore SA1019 servers up to 3.16 read no other padding
+		sealed, err = rsa.EncryptPKCS1v15(rand.Reader, key, text)
 	} else {
 		sealed, err = rsa.EncryptOAEP(sha1.New(), rand.Reader, key, text, nil)
 	}
@@ -50,7 +51,8 @@ func ParseToken(key *rsa.PrivateKey, token string) (Credentials, error) {
 	}
 	text, err := rsa.DecryptOAEP(sha1.New(), nil, key, sealed, nil)
 	if err != nil {
-		text, err = rsa.DecryptPKCS1v15(nil, key, sealed) //nolint:staticcheck // what peers up to 3.16 send
+		//lint:ignore SA1019 clients up to 3.16 send no other padding
+		text, err = rsa.DecryptPKCS1v15(nil, key, sealed)
 	}
 	if err != nil {
 		return Credentials{}, fmt.Errorf("iperf3 token: %w: made for another key", ErrAuth)

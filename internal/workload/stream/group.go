@@ -32,7 +32,7 @@ func NewGroup(t Test, streams []*Stream) *Group {
 	if n := t.limit(); n > 0 {
 		messages, bytes = new(atomic.Int64), new(atomic.Int64)
 		messages.Store(n)
-		bytes.Store(n * int64(t.Message))
+		bytes.Store(t.Total())
 	}
 	for i, s := range streams {
 		s.test, s.index, s.halt = t, i, &g.halt
@@ -54,6 +54,10 @@ func (t Test) limit() int64 {
 	}
 	return t.Messages
 }
+
+// Total returns how many bytes all streams of a direction move together, 0 for
+// no limit.
+func (t Test) Total() int64 { return t.limit() * int64(t.Message) }
 
 // Start begins to move payload.
 func (g *Group) Start() {

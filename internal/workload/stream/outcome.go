@@ -142,9 +142,9 @@ func (o Outcome) transactions() []result.Value {
 	}
 	vs = append(vs, result.Transactions.Of(float64(sum.Transactions)))
 	if h := o.Latencies(); h != nil {
-		for _, q := range []float64{0, 50, 90, 99, 99.9, 100} {
-			v := float64(h.ValueAtPercentile(q)) / 1e9
-			vs = append(vs, result.Latency.Of(v, "quantile", strconv.FormatFloat(q/100, 'g', -1, 64)))
+		for _, q := range []string{"0", "0.5", "0.9", "0.99", "0.999", "1"} {
+			p, _ := strconv.ParseFloat(q, 64) // they are numbers
+			vs = append(vs, result.Latency.Of(float64(h.ValueAtPercentile(100*p))/1e9, "quantile", q))
 		}
 	}
 	return vs

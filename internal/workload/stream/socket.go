@@ -88,6 +88,16 @@ func (s Socket) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return lc.Listen(ctx, "tcp"+s.Network, addr)
 }
 
+// ListenUDP opens an unconnected datagram socket with the options.
+func (s Socket) ListenUDP(ctx context.Context, addr string) (*net.UDPConn, error) {
+	lc := net.ListenConfig{Control: s.control}
+	pc, err := lc.ListenPacket(ctx, "udp"+s.Network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return pc.(*net.UDPConn), nil
+}
+
 // Accepted sets the options on a connection that a listener without them
 // accepted, as far as they still take effect.
 func (s Socket) Accepted(c net.Conn) error {

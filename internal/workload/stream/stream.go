@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,14 @@ type Stream struct {
 	// Drain makes a UDP receiver read what has arrived before it stops: its
 	// sender has stopped already.
 	Drain bool
+
+	// Unnumbered says that the peer's datagrams carry no sequence numbers, and
+	// that an empty one ends the stream.
+	Unnumbered bool
+
+	// Connect, of a Requester, makes each transaction open a connection of its
+	// own; Conn is nil then.
+	Connect func(context.Context) (net.Conn, error)
 
 	// Latency is filled by a Requester, in nanoseconds; read it after the test.
 	Latency *hdrhistogram.Histogram
@@ -81,11 +90,18 @@ func (s *Stream) run(start time.Time) error {
 			return err
 		}
 	}
+	before := threadCPU()
+	if s.Connect != nil {
+		c := Counts{Retransmits: -1}
+		err := s.requestConnecting(&c)
+		c.CPU = threadCPU() - before
+		s.publish(c)
+		return s.ending(err)
+	}
 	k, err := newSock(s.Conn)
 	if err != nil {
 		return fmt.Errorf("data socket: %w", err)
 	}
-	before := threadCPU()
 	c := Counts{Retransmits: -1}
 	err = s.loop(k, start, &c)
 	if s.Role == Receiver && s.test.Protocol == UDP {
@@ -96,6 +112,11 @@ func (s *Stream) run(start time.Time) error {
 	}
 	c.CPU = threadCPU() - before
 	s.publish(c)
+	return s.ending(err)
+}
+
+// ending returns what of a loop's end is an error.
+func (s *Stream) ending(err error) error {
 	if errors.Is(err, errHalted) || errors.Is(err, io.EOF) || s.halt.Load() {
 		return nil
 	}

@@ -3,6 +3,7 @@ package stream
 import (
 	"crypto/rand"
 	"io"
+	"net"
 	"time"
 )
 
@@ -123,4 +124,19 @@ func (s *Stream) writeFull(k *sock, b []byte, c *Counts) error {
 		}
 	}
 	return nil
+}
+
+// Linger shuts conn down for sending and reads until the peer closes too, so
+// that what is on the way in does not meet a closed socket, which answers RST.
+func Linger(conn *net.TCPConn, timeout time.Duration) {
+	k, err := newSock(conn)
+	if err != nil || conn.CloseWrite() != nil {
+		return
+	}
+	buf := make([]byte, readBuffer)
+	for until := time.Now().Add(timeout); time.Now().Before(until); {
+		if _, err := k.read(buf, true); err != nil {
+			return
+		}
+	}
 }

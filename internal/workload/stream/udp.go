@@ -57,7 +57,14 @@ func (s *Stream) receiveDatagrams(k *sock, c *Counts) error {
 	var j jitter
 	wide := !s.test.Counters32
 	var now time.Duration
+	ended := false
 	count := func(b []byte) {
+		if s.Unnumbered {
+			ended = ended || len(b) == 0
+			c.Bytes += int64(len(b))
+			c.Messages += int64(min(len(b), 1))
+			return
+		}
 		h, err := iperf3.ParseHeader(b, wide)
 		if err != nil {
 			return // a late hello, or no datagram of this test
@@ -82,7 +89,7 @@ func (s *Stream) receiveDatagrams(k *sock, c *Counts) error {
 		c.Highest, c.Received, c.Unique = seq.Highest(), seq.Received, seq.Unique
 		c.Duplicates, c.Reordered, c.Jitter = seq.Duplicates, seq.Reordered, j.value()
 		s.publish(*c)
-		if s.spent(int(c.Bytes - before)) {
+		if ended || s.spent(int(c.Bytes-before)) {
 			return nil
 		}
 	}

@@ -146,10 +146,12 @@ func (d *datagramReceiver) wait() error {
 func (d *datagramReceiver) each(f func([]byte)) {
 	for i := range d.got {
 		b := d.buf[i*d.size:][:min(int(d.msgs[i].n), d.size)]
-		for step := d.segment(i, len(b)); len(b) > 0; {
-			n := min(step, len(b))
+		for step := d.segment(i, len(b)); ; {
+			n := min(step, len(b)) // an empty datagram is one too
 			f(b[:n])
-			b = b[n:]
+			if b = b[n:]; len(b) == 0 {
+				break
+			}
 		}
 	}
 }

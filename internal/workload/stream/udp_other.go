@@ -20,7 +20,7 @@ func (d *datagramSender) send(int, int) (int, error) {
 	return min(n, 1), err
 }
 
-// datagramReceiver takes one datagram at a time.
+// datagramReceiver takes one datagram at a time; an empty one looks like none.
 type datagramReceiver struct {
 	k   *sock
 	buf []byte
