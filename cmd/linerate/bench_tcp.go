@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linerate/linerate/internal/workload/stream"
+)
+
+func newBenchTCP(c cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tcp HOST[:PORT]",
+		Short: "Measure TCP goodput, message by message or transaction by transaction",
+		Long: "Measures TCP against 'linerate serve stream', iperf3 -s or netserver.\n" +
+			"Goodput is what the receiver got, by its own clock.",
+		Example: "  linerate bench tcp 192.0.2.1\n  linerate bench tcp 192.0.2.1 --bidir -P 8 -C cubic\n" +
+			"  linerate bench tcp 192.0.2.1 --sweep default --nodelay -o sweep.html\n  linerate bench tcp 192.0.2.1 --rr 1 --expect 10kbit/s",
+		Args: nArgs("HOST[:PORT]"),
+	}
+	out, s := addOutput(cmd), addStream(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&s.test.Socket.Congestion, "congestion", "C", "", "congestion control `ALGORITHM`, set before connect")
+	f.IntVarP(&s.test.Socket.MSS, "mss", "M", 0, "greatest segment, bytes")
+	f.BoolVarP(&s.test.Socket.NoDelay, "nodelay", "N", false, "no Nagle's algorithm: each message leaves at once")
+	f.BoolVar(&s.test.Socket.Multipath, "mptcp", false, "Multipath TCP (RFC 8684)")
+	f.StringVarP(&s.zerocopy, "zerocopy", "Z", "", "send without copying: `sendfile` or msg_zerocopy")
+	f.Lookup("zerocopy").NoOptDefVal = string(stream.Sendfile)
+	f.BoolVar(&s.test.Discard, "skip-rx-copy", false, "drop received payload in the kernel (MSG_TRUNC)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return benchStream(cmd.Context(), c, out, s, stream.TCP, args[0])
+	}
+	return cmd
+}
+
+// benchStream measures what the flags ask and shows it.
+func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stream.Protocol, target string) error {
+	if _, err := out.target(); err != nil {
+		return err
+	}
+	t, err := s.fill(p)
+	if err != nil {
+		return err
+	}
+	d, err := s.peer(target, t)
+	if err != nil {
+		return err
+	}
+	if s.sweep != "" || s.repeats > 1 {
+		r, err := s.series(ctx, d, target, t)
+		return out.deliver(c, r, err)
+	}
+	r, o, err := record(ctx, d, target, t, s.every)
+	if s.iperf3JSON {
+		return deliverIperf3(c, out, r, o, s, err)
+	}
+	if o.Remote != nil && o.Remote.Output != "" && !out.json {
+		fmt.Fprintf(c.out, "server output:\n%s\n", o.Remote.Output)
+	}
+	return out.deliver(c, r, err)
+}
