@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"syscall"
 
 	"github.com/linerate/linerate/internal/serve/ftp/data"
 	"github.com/linerate/linerate/internal/serve/ftp/store"
@@ -26,6 +27,7 @@ var storeReplies = []struct {
 	code int
 	text string
 }{
+	{store.ErrBusy, 450, "Another session uploads this file"},
 	{store.ErrNoSpace, 452, "No space left"},
 	{store.ErrQuota, 552, "Quota exceeded"},
 	{store.ErrName, 553, "File name not allowed"},
@@ -82,7 +84,18 @@ func (x *session) moveFailure(err error) wire.Reply {
 	return x.failure(err)
 }
 
+// isNetwork reports whether err came from the connection: from package net, or
+// from a system call of the data path.
 func isNetwork(err error) bool {
-	_, op := errors.AsType[*net.OpError](err)
-	return op || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
+	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, net.ErrClosed) {
+		return true
+	}
+	for _, e := range []syscall.Errno{
+		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }

@@ -23,11 +23,14 @@ type transfer struct {
 
 	release func() bool // ends the watch over ctx
 
-	mu      sync.Mutex
-	over    bool  // no deadline may be set any more
-	stopped error // why the connection was broken off
-	dog     *time.Timer
-	seen    int64 // bytes at the watchdog's last look
+	mu        sync.Mutex
+	receiving bool
+	over      bool  // no deadline may be set any more
+	stopped   error // why the connection was broken off
+	dog       *time.Timer
+	seen      int64         // bytes at the watchdog's last look
+	idle      time.Duration // for which it saw none move
+	eager     bool          // what arrives is taken at once, below the low water mark too
 }
 
 // past is a deadline that makes a read or write that waits return at once.
@@ -36,23 +39,40 @@ var past = time.Unix(1, 0)
 func begin(ctx context.Context, c net.Conn, o Options) *transfer {
 	t := &transfer{ctx: ctx, conn: c, opt: o, start: time.Now(), way: WayCopy}
 	t.release = context.AfterFunc(ctx, func() { t.stop(context.Cause(ctx)) })
-	if o.Stall > 0 {
-		t.mu.Lock()
-		t.dog = time.AfterFunc(o.Stall, t.look)
-		t.mu.Unlock()
-	}
+	t.mu.Lock()
+	t.dog = time.AfterFunc(t.lookEvery(), t.look)
+	t.mu.Unlock()
 	return t
 }
 
+// lookEvery is the time between two looks of the watchdog.
+func (t *transfer) lookEvery() time.Duration {
+	const often = 250 * time.Millisecond
+	if t.opt.Stall > 0 {
+		return min(t.opt.Stall, often)
+	}
+	return often
+}
+
 // look is the watchdog: looking at the byte count now and then costs the
-// transfer nothing, where a deadline for each read would.
+// transfer nothing, where a deadline for each read would. A slow peer, whose
+// bytes wait below the low water mark, gets them taken at once.
 func (t *transfer) look() {
 	n := t.bytes.Load()
 	t.mu.Lock()
-	stalled := n == t.seen
+	t.idle += t.lookEvery()
+	slow := n-t.seen < lowWater
+	if n != t.seen {
+		t.idle = 0
+	}
 	t.seen = n
+	if slow != t.eager && !t.over {
+		t.eager = slow
+		t.setEager(slow)
+	}
+	stalled := t.opt.Stall > 0 && t.idle >= t.opt.Stall
 	if !stalled && !t.over {
-		t.dog.Reset(t.opt.Stall)
+		t.dog.Reset(t.lookEvery())
 	}
 	t.mu.Unlock()
 	if stalled {
@@ -76,9 +96,7 @@ func (t *transfer) end(err error) (Stats, error) {
 	t.release()
 	t.mu.Lock()
 	t.over = true
-	if t.dog != nil {
-		t.dog.Stop()
-	}
+	t.dog.Stop()
 	if t.stopped != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		err = t.stopped
 	}

@@ -5,6 +5,10 @@ import (
 	"net"
 )
 
+// lowWater is what a receiver lets come together before it wakes up: fewer
+// wake-ups cost less than the wait delays.
+const lowWater = 128 << 10
+
 // tune sets the socket as the knobs say. Buffers that should count for window
 // scaling as well are set before the connection is made, by Knobs.Control.
 func (t *transfer) tune(receiving bool) error {
@@ -12,6 +16,9 @@ func (t *transfer) tune(receiving bool) error {
 	if !ok {
 		return nil
 	}
+	t.mu.Lock()
+	t.receiving = receiving
+	t.mu.Unlock()
 	if n := t.opt.SendBuffer; n > 0 {
 		if err := c.SetWriteBuffer(n); err != nil {
 			return fmt.Errorf("set the send buffer: %w", err)

@@ -8,10 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lowWater is what a receiver lets come together before it wakes up: fewer
-// wake-ups cost less than the wait delays.
-const lowWater = 128 << 10
-
 // Control sets the knobs of a socket that isn't connected yet: for
 // net.ListenConfig and net.Dialer. Only so do buffers count for the window
 // scale (RFC 7323 2.2).
@@ -76,4 +72,20 @@ func (t *transfer) lowWater() int {
 		return 0 // small windows would run dry
 	}
 	return lowWater
+}
+
+// setEager takes the low water mark away, which wakes a receiver up for what
+// is there, or puts it back.
+func (t *transfer) setEager(eager bool) {
+	n := t.lowWater()
+	c, ok := netConn(t.conn).(*net.TCPConn)
+	if n <= 1 || !t.receiving || !ok {
+		return
+	}
+	if eager {
+		n = 1
+	}
+	if rc, err := c.SyscallConn(); err == nil {
+		_ = rc.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) })
+	}
 }

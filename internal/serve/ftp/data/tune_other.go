@@ -11,3 +11,5 @@ import (
 func (k Knobs) Control(_, _ string, _ syscall.RawConn) error { return nil }
 
 func (t *transfer) tuneSocket(*net.TCPConn, bool) error { return nil }
+
+func (t *transfer) setEager(bool) {}

@@ -52,7 +52,14 @@ func kindOf(err error) error {
 			return k.kind
 		}
 	}
+	if err != nil && err.Error() == escapes {
+		return fs.ErrPermission
+	}
 	return nil
 }
+
+// escapes is the text of what os.Root says of a name that leads out of it; the
+// value isn't exported.
+const escapes = "path escapes from parent"
 
 type kind struct{ cause, kind error }
