@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ type ladderOptions struct {
 	watch    time.Duration // of each trial
 	warm     time.Duration // before it
 	loopback bool
+	self     string // the linerate to run as server
 }
 
 func newLadder(c cli) *cobra.Command {
@@ -46,6 +48,11 @@ line: it is shaped and counted as a wire of that rate would. Without root they t
 		if err := o.check(rate); err != nil {
 			return err
 		}
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		o.self = self
 		r, err := climbLadder(cmd.Context(), o, newLadderView(c, out.json))
 		err = out.deliver(c, r, err)
 		if r != nil && !out.json {
@@ -80,7 +87,7 @@ func (o *ladderOptions) check(rate string) (err error) {
 // climbLadder runs the steps and returns their Result, partial where it was
 // interrupted or a step failed.
 func climbLadder(ctx context.Context, o ladderOptions, show *ladderView) (*result.Result, error) {
-	rig, err := newLadderRig(o.rate, o.loopback)
+	rig, err := newLadderRig(o)
 	if err != nil {
 		return nil, fmt.Errorf("ladder: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/serve/ftp/data"
+	"github.com/linerate/linerate/internal/serve/ftp/users"
 	"github.com/linerate/linerate/internal/testnet"
 	"github.com/linerate/linerate/internal/wire/frame"
 )
@@ -18,6 +19,8 @@ import (
 // ladderRig is where the climb takes place: two namespaces joined by a link,
 // or this host's loopback.
 type ladderRig struct {
+	self           string // the program that serves
+	login          string // a line of its users file; empty over loopback, where the server needs none
 	client, server *testnet.Namespace
 	link           *testnet.Link // client at A, server at B; nil over loopback
 	host           host.Host     // as the server's network sees it; nil where this system has no meters
@@ -27,25 +30,25 @@ type ladderRig struct {
 	closers        []func()
 }
 
-// newLadderRig joins two namespaces by a link of rate bit/s (0: as fast as the
-// machine), or falls back to loopback where it may not and rate is 0.
-func newLadderRig(rate float64, loopback bool) (*ladderRig, error) {
-	r := &ladderRig{}
+// newLadderRig joins two namespaces by a link of the rate asked for, or falls
+// back to loopback where it may not and no rate is.
+func newLadderRig(o ladderOptions) (*ladderRig, error) {
+	r := &ladderRig{self: o.self}
 	err := errors.New("loopback was asked for")
-	if !loopback {
-		if err = r.join(rate); err == nil {
+	if !o.loopback {
+		if err = r.join(o.rate); err == nil {
 			return r, nil
 		}
 		r.Close()
 	}
 	switch {
-	case !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) && !loopback:
+	case !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) && !o.loopback:
 		return nil, err
-	case rate > 0:
+	case o.rate > 0:
 		return nil, fmt.Errorf("--rate shapes a link between network namespaces: run as root on Linux: %w", errors.Join(err, errors.ErrUnsupported))
 	}
 	here := testnet.Host()
-	r = &ladderRig{client: here, server: here, address: netip.AddrFrom4([4]byte{127, 0, 0, 1}), why: err.Error(), closers: []func(){here.Close}}
+	r = &ladderRig{self: o.self, client: here, server: here, address: netip.AddrFrom4([4]byte{127, 0, 0, 1}), why: err.Error(), closers: []func(){here.Close}}
 	if h, err := host.Live(); err == nil {
 		r.host = h
 	}
@@ -66,6 +69,7 @@ func (r *ladderRig) join(rate float64) (err error) {
 		return err
 	}
 	r.address = r.link.B.IPv4.Addr()
+	r.login = ladderUser + ":" + users.Hash(ladderPassword)
 	inside, err := host.LiveIn(r.server.Do)
 	if err != nil {
 		return err

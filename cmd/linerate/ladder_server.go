@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"github.com/linerate/linerate/internal/serve/ftp/client"
-	"github.com/linerate/linerate/internal/serve/ftp/users"
 	"github.com/linerate/linerate/internal/testnet"
 )
 
 // What the server serves for measuring: a generated file that lasts longer
-// than any trial, and a place where uploads are counted and dropped.
+// than any trial, and a place where uploads as long are counted and dropped.
 const (
 	ladderSource = "/zero/100TB"
 	ladderSink   = "/sink/ladder"
+	ladderLength = 100e12
 )
 
 // serverFlags are the knobs of "linerate serve ftp" that a step sets: bytes per
@@ -32,6 +32,9 @@ func serverFlags(send int, yield bool, buffers int, noCopy bool) []string {
 	}
 }
 
+// The login of the server, which only this machine can reach.
+const ladderUser, ladderPassword = "user", "password"
+
 // ladderServer is "linerate serve ftp" as a process of its own, so that its
 // CPU time can be told from the client's.
 type ladderServer struct {
@@ -41,14 +44,9 @@ type ladderServer struct {
 
 // serve starts the server of a step.
 func (r *ladderRig) serve(ctx context.Context, step ladderStep) (*ladderServer, error) {
-	const user, password = "user", "password"
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	argv := []string{self, "serve", "ftp", "--listen", netip.AddrPortFrom(r.address, 0).String()}
-	if !r.address.IsLoopback() { // there the server wants to know its users
-		file, err := usersFile(user + ":" + users.Hash(password))
+	argv := []string{r.self, "serve", "ftp", "--memory", "1MiB", "--listen", netip.AddrPortFrom(r.address, 0).String()}
+	if r.login != "" {
+		file, err := usersFile(r.login)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +57,7 @@ func (r *ladderRig) serve(ctx context.Context, step ladderStep) (*ladderServer, 
 	if err != nil {
 		return nil, err
 	}
-	s := &ladderServer{p, client.Location{User: user, Password: password}}
+	s := &ladderServer{p, client.Location{User: ladderUser, Password: ladderPassword}}
 	if s.location.Host, err = serverAddress(ctx, p); err != nil {
 		p.Stop()
 		return nil, err

@@ -30,7 +30,6 @@ type ladderTrial struct {
 	direction string
 	net       *tap
 	moved     atomic.Int64 // payload the client has passed to or taken from its socket
-	stop      atomic.Bool  // an upload ends
 }
 
 // run watches a transfer for a while after warm, and returns the values of that
@@ -56,10 +55,7 @@ func (t *ladderTrial) run(ctx context.Context, warm, watch time.Duration) ([]res
 	if err != nil {
 		return nil, 0, err
 	}
-	t.stop.Store(true)
-	if t.direction == directionGet {
-		stop()
-	}
+	stop()
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		return nil, 0, err
 	}
@@ -74,19 +70,9 @@ func (t *ladderTrial) transfer(ctx context.Context, conn *client.Conn) error {
 	if t.direction == directionGet {
 		_, err = conn.Get(ctx, ladderSource, 0, io.Discard, o)
 	} else {
-		_, err = conn.Put(ctx, ladderSink, 0, &ladderUpload{stop: &t.stop}, o)
+		_, err = conn.Put(ctx, ladderSink, 0, client.Zeros(ladderLength), o)
 	}
 	return err
-}
-
-// ladderUpload yields zeros until it is told to stop.
-type ladderUpload struct{ stop *atomic.Bool }
-
-func (u *ladderUpload) Read(b []byte) (int, error) {
-	if u.stop.Load() {
-		return 0, io.EOF
-	}
-	return len(b), nil // whatever b holds will do
 }
 
 // snapshot is what every meter said at one instant.

@@ -73,7 +73,10 @@ func windowLimited(v View) (result.Finding, bool) {
 // receiver does not read.
 func ample(v View, got float64) bool {
 	window, ok := v.Window()
-	rtt, _ := v.Get(result.TCPMinRTT)
+	rtt, known := v.Get(result.TCPMinRTT)
+	if !known {
+		rtt, _ = v.Get(result.TCPRTT)
+	}
 	return ok && window >= got/8*(rtt+scheduling)
 }
 
