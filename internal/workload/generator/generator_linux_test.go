@@ -2,6 +2,7 @@ package generator
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"net/netip"
@@ -93,7 +94,7 @@ func TestEveryFrameArrivesOnce(t *testing.T) {
 		sent := send(t, l, p, c.load)
 		got := counts(t, r)
 		if sent.Frames != c.load.Frames || got.Unique != sent.Frames || got.Frames != sent.Frames || got.Reordered+got.Corrupt+got.UnknownFlow != 0 {
-			t.Errorf("%s: sent %d; received %+v", c.name, sent.Frames, brief(got))
+			t.Errorf("%s: sent %d; received %s", c.name, sent.Frames, brief(got))
 		}
 		if want := c.load.Frames / 12 * c.bytes; got.Bytes != want {
 			t.Errorf("%s: %d bytes, want %d", c.name, got.Bytes, want)
@@ -104,7 +105,11 @@ func TestEveryFrameArrivesOnce(t *testing.T) {
 	}
 }
 
-func brief(r Received) Received { r.Latency = Histogram{}; return r }
+// brief leaves the histogram out.
+func brief(r Received) string {
+	return fmt.Sprintf("%d frames, %d unique, %d duplicate, %d reordered, %d too late, %d corrupt, %d foreign, %d of unknown flows",
+		r.Frames, r.Unique, r.Duplicate, r.Reordered, r.TooLate, r.Corrupt, r.Foreign, r.UnknownFlow)
+}
 
 // Each kind of fault is counted as what it is, exactly.
 func TestFaultsAreCountedExactly(t *testing.T) {
@@ -128,7 +133,7 @@ func TestFaultsAreCountedExactly(t *testing.T) {
 		sent := send(t, l, p, Load{Frames: frames})
 		got := counts(t, r)
 		if sent.Frames-got.Unique != c.lost || got.Duplicate != c.duplicate || got.Reordered != c.reordered || got.Corrupt != c.broken || got.TooLate != 0 {
-			t.Errorf("%s: lost %d, %+v", c.name, sent.Frames-got.Unique, brief(got))
+			t.Errorf("%s: lost %d, %s", c.name, sent.Frames-got.Unique, brief(got))
 		}
 	}
 }
@@ -156,16 +161,15 @@ func TestRateIsExact(t *testing.T) {
 // What leaves is right to the last bit, for others to judge: headers,
 // checksums, signature.
 func TestFramesAreValid(t *testing.T) {
-	for _, v6 := range []bool{false, true} {
+	for _, c := range []struct {
+		v6    bool
+		sizes []int
+	}{{false, []int{128}}, {true, []int{128}}, {false, IMIX()}} {
 		l := testnet.NewPair(t, testnet.LinkOptions{Bare: true})
-		var tap port.Port
-		err := l.B.Namespace.Do(func() (err error) { tap, err = port.OpenXDP(l.B.Interface, port.XDPOptions{}); return err })
-		if err != nil {
-			t.Fatal(err)
-		}
+		tap := open(t, l.B, func(n string) (port.Port, error) { return port.OpenXDP(n, port.XDPOptions{}) })
 		p := profile(t, l)
-		p.Flows, p.Hosts, p.Sizes, p.StampEvery = 16, 8, []int{128}, 1
-		if v6 {
+		p.Flows, p.Hosts, p.Sizes, p.StampEvery = 16, 8, c.sizes, 1
+		if c.v6 {
 			p.SourceIP, p.DestIP = netip.MustParseAddr("2001:2::2"), netip.MustParseAddr("2001:2:0:8000::2")
 		}
 		send(t, l, p, Load{Frames: 200, Rate: 20_000})
@@ -188,7 +192,7 @@ func TestFramesAreValid(t *testing.T) {
 		}
 		tap.Close()
 		if seen != 200 {
-			t.Errorf("v6 %v: %d of 200 frames seen", v6, seen)
+			t.Errorf("%+v: %d of 200 frames seen", c, seen)
 		}
 	}
 }
@@ -205,4 +209,93 @@ func TestProveNamesTheSilence(t *testing.T) {
 	if !errors.Is(err, ErrNothingArrived) {
 		t.Errorf("err = %v, want ErrNothingArrived", err)
 	}
+}
+
+// Without XDP the same frames are made and counted in user space.
+func TestPortedSendsTheSameFrames(t *testing.T) {
+	for _, edit := range map[string]func(*Profile){
+		"plain": func(*Profile) {},
+		"mix":   func(p *Profile) { p.Sizes, p.Flows, p.Hosts = IMIX(), 16, 8 },
+		"IPv6": func(p *Profile) {
+			p.SourceIP, p.DestIP, p.Sizes = netip.MustParseAddr("2001:2::2"), netip.MustParseAddr("2001:2:0:8000::2"), []int{128}
+		},
+	} {
+		l, kernel := rig(t, 16)
+		p := profile(t, l)
+		edit(&p)
+		from := open(t, l.A, port.OpenRaw)
+		s, err := NewPorted(from, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, err := s.Send(t.Context(), Load{Frames: 20_000, Rate: 50_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := counts(t, kernel)
+		if sent.Frames != 20_000 || got.Unique != sent.Frames || got.Corrupt+got.Duplicate+got.UnknownFlow != 0 {
+			t.Errorf("sent %d, received %s", sent.Frames, brief(got))
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A packet socket or AF_XDP receiver loses what it is too slow for, so that
+// here the cable is memory, which waits.
+func TestTappedCounts(t *testing.T) {
+	a, b := port.Memory(1500, 4096)
+	r := NewTapped(b, 2)
+	defer r.Close()
+	p := Profile{Sizes: []int{64}, Source: make(net.HardwareAddr, 6), Dest: make(net.HardwareAddr, 6), Flows: 2, StampEvery: 1,
+		SourceIP: netip.MustParseAddr("198.18.1.2"), DestIP: netip.MustParseAddr("198.19.1.2")}
+	s := &ported{p, p.template(), a}
+	one := func(n uint64, spoil int) {
+		f := s.fill(make([]byte, 60), n, time.Now())
+		if spoil > 0 {
+			f[spoil] ^= 1
+		}
+		if n, err := a.Send([]port.Frame{{Data: f}}); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	for n := range uint64(2000) {
+		switch {
+		case n == 100: // lost
+		case n == 200: // comes late
+		case n == 210:
+			one(210, 0)
+			one(200, 0)
+		case n == 300:
+			one(300, 0)
+			one(300, 0)
+		case n == 400:
+			one(400, 55)
+		default:
+			one(n, 0)
+		}
+	}
+	one(7, 0)     // long known
+	one(2000, 44) // not ours any more: flow 257
+	one(2001, 42) // no magic
+	got := counts(t, r)
+	if got.Unique != 1998 || got.Duplicate != 1 || got.Reordered != 1 || got.Corrupt != 1 || got.TooLate != 1 || got.Foreign != 1 || got.UnknownFlow != 1 || got.Latency.N == 0 {
+		t.Errorf("received %s", brief(got))
+	}
+	if err := r.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	if got := counts(t, r); got.Frames != 0 {
+		t.Errorf("after Reset: %s", brief(got))
+	}
+}
+
+func open(t *testing.T, e testnet.End, how func(string) (port.Port, error)) (p port.Port) {
+	t.Helper()
+	err := e.Namespace.Do(func() (err error) { p, err = how(e.Interface); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

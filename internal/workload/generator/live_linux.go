@@ -163,7 +163,7 @@ func (l *live) set(spec *ebpf.CollectionSpec, load Load) error {
 	for name, v := range map[string]any{
 		"out_ifindex": uint32(l.out), "flow_mask": uint32(l.profile.Flows - 1), "flow_shift": uint32(bits.Len(uint(l.profile.Flows)) - 1),
 		"flow_base": uint32(l.profile.FirstFlow), "host_mask": uint32(max(l.profile.Hosts, 1) - 1), "header": header,
-		"words": l.tmpl.words, "pairs": l.tmpl.pairs, "payload_at": l.tmpl.payload, "port_at": l.tmpl.port, "dest_at": l.tmpl.dest, "check_at": l.tmpl.check,
+		"words": l.tmpl.words, "pairs": l.tmpl.pairs, "payload_at": l.tmpl.payload, "port_at": l.tmpl.udp, "ip_at": l.tmpl.ip,
 		"ipv6": boolean(l.profile.SourceIP.Is6()), "stamp_mask": stamp, "limit": load.Frames, "interval_q16": interval, "late_max": uint64(LateMax), "gap_min": (interval - interval/8) >> 16,
 		"sizes": uint32(sizes), "size_mix": mix, "burst": uint32(load.Burst), "fault_every": l.profile.fault.every, "fault_kind": l.profile.fault.kind,
 	} {

@@ -88,6 +88,8 @@ func (p Profile) check() error {
 		return fmt.Errorf("%d flows from number %d: want a power of two, and numbers below %d", p.Flows, p.FirstFlow, MaxFlows)
 	case p.Hosts != 0 && (!pow2(p.Hosts) || p.Hosts > min(p.Flows, MaxHosts)):
 		return fmt.Errorf("%d destination addresses: want a power of two, at most the number of flows and %d", p.Hosts, MaxHosts)
+	case len(p.Sizes) > 1 && p.SourceIP.Is6():
+		return errors.New("a mix of sizes wants IPv4: the UDP checksum of IPv6 is made for one size")
 	case p.StampEvery != 0 && !pow2(p.StampEvery):
 		return fmt.Errorf("a stamp every %d frames: want a power of two", p.StampEvery)
 	case p.VLAN < 0 || p.VLAN > 4094:
@@ -103,9 +105,9 @@ func (p Profile) check() error {
 
 // template is a frame of the profile as the program in the kernel needs it.
 type template struct {
-	frame                      []byte // without FCS, of the greatest size
-	words, pairs               uint32 // of its header, 8 and 2 bytes each
-	payload, port, dest, check uint32 // offsets
+	frame            []byte // without FCS, of the greatest size
+	words, pairs     uint32 // of its header, 8 and 2 bytes each
+	ip, udp, payload uint32 // offsets
 }
 
 // template builds the frame with flow 0's port, checksums over what does not
@@ -127,9 +129,8 @@ func (p Profile) template() template {
 	b = binary.BigEndian.AppendUint16(b, echoPort)
 	b = binary.BigEndian.AppendUint16(b, uint16(size-udp))
 	b = binary.BigEndian.AppendUint16(b, 0)
-	t.payload, t.port = uint32(len(b)), uint32(udp)
+	t.ip, t.udp, t.payload = uint32(ip), uint32(udp), uint32(len(b))
 	t.words, t.pairs = t.payload/8, t.payload%8/2
-	t.dest, t.check = uint32(udp-2), uint32(ip+10)
 	for i := 0; len(b) < size; i++ { // incrementing, RFC 2544 C.2.6.4
 		b = append(b, byte(i))
 	}

@@ -35,8 +35,14 @@ func verify(t *testing.T, b []byte, p Profile, n int) {
 	if got := int(binary.BigEndian.Uint16(udp)); got != sourcePort+n%p.Flows {
 		t.Errorf("frame %d: source port %#x", n, got)
 	}
-	if len(b) != p.Sizes[0]-frame.FCS {
+	if len(b) != p.Sizes[n%len(p.Sizes)]-frame.FCS {
 		t.Errorf("frame %d: %d bytes", n, len(b))
+	}
+	if v4 := int(binary.BigEndian.Uint16(b[16:])); !p.SourceIP.Is6() && v4 != len(b)-14 {
+		t.Errorf("frame %d: total length %d of %d bytes", n, v4, len(b))
+	}
+	if l := int(binary.BigEndian.Uint16(udp[4:])); l != len(udp) {
+		t.Errorf("frame %d: UDP length %d, want %d", n, l, len(udp))
 	}
 	dst, _ := netip.AddrFromSlice(b[30:34])
 	if p.SourceIP.Is6() {

@@ -51,8 +51,6 @@ const (
 	programProgPass       = "pass"
 	programProgSink       = "sink"
 	programVarBurst       = "burst"
-	programVarCheckAt     = "check_at"
-	programVarDestAt      = "dest_at"
 	programVarFaultEvery  = "fault_every"
 	programVarFaultKind   = "fault_kind"
 	programVarFlowBase    = "flow_base"
@@ -62,6 +60,7 @@ const (
 	programVarHeader      = "header"
 	programVarHostMask    = "host_mask"
 	programVarIntervalQ16 = "interval_q16"
+	programVarIpAt        = "ip_at"
 	programVarIpv6        = "ipv6"
 	programVarLateMax     = "late_max"
 	programVarLimit       = "limit"
@@ -139,8 +138,6 @@ type programMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type programVariableSpecs struct {
 	Burst       *ebpf.VariableSpec `ebpf:"burst"`
-	CheckAt     *ebpf.VariableSpec `ebpf:"check_at"`
-	DestAt      *ebpf.VariableSpec `ebpf:"dest_at"`
 	FaultEvery  *ebpf.VariableSpec `ebpf:"fault_every"`
 	FaultKind   *ebpf.VariableSpec `ebpf:"fault_kind"`
 	FlowBase    *ebpf.VariableSpec `ebpf:"flow_base"`
@@ -150,6 +147,7 @@ type programVariableSpecs struct {
 	Header      *ebpf.VariableSpec `ebpf:"header"`
 	HostMask    *ebpf.VariableSpec `ebpf:"host_mask"`
 	IntervalQ16 *ebpf.VariableSpec `ebpf:"interval_q16"`
+	IpAt        *ebpf.VariableSpec `ebpf:"ip_at"`
 	Ipv6        *ebpf.VariableSpec `ebpf:"ipv6"`
 	LateMax     *ebpf.VariableSpec `ebpf:"late_max"`
 	Limit       *ebpf.VariableSpec `ebpf:"limit"`
@@ -206,8 +204,6 @@ func (m *programMaps) Close() error {
 // It can be passed to loadProgramObjects or ebpf.CollectionSpec.LoadAndAssign.
 type programVariables struct {
 	Burst       *ebpf.Variable `ebpf:"burst"`
-	CheckAt     *ebpf.Variable `ebpf:"check_at"`
-	DestAt      *ebpf.Variable `ebpf:"dest_at"`
 	FaultEvery  *ebpf.Variable `ebpf:"fault_every"`
 	FaultKind   *ebpf.Variable `ebpf:"fault_kind"`
 	FlowBase    *ebpf.Variable `ebpf:"flow_base"`
@@ -217,6 +213,7 @@ type programVariables struct {
 	Header      *ebpf.Variable `ebpf:"header"`
 	HostMask    *ebpf.Variable `ebpf:"host_mask"`
 	IntervalQ16 *ebpf.Variable `ebpf:"interval_q16"`
+	IpAt        *ebpf.Variable `ebpf:"ip_at"`
 	Ipv6        *ebpf.Variable `ebpf:"ipv6"`
 	LateMax     *ebpf.Variable `ebpf:"late_max"`
 	Limit       *ebpf.Variable `ebpf:"limit"`

@@ -19,7 +19,7 @@ volatile const __u32 flow_base;	  /* of this generator among several */
 volatile const __u32 host_mask;	  /* destination addresses - 1; 0: one */
 volatile const __u64 header[HEADER_WORDS];
 volatile const __u32 words, pairs; /* of 8 and 2 bytes to copy of the header */
-volatile const __u32 payload_at, port_at, dest_at, check_at;
+volatile const __u32 ip_at, port_at, payload_at;
 volatile const __u32 ipv6;
 volatile const __u64 stamp_mask;   /* stamp where sequence & mask is 0; all ones: never */
 volatile const __u64 limit;	   /* frames to send */
@@ -137,10 +137,28 @@ static __always_inline __u32 fold(__u32 sum)
 	return (sum & 0xffff) + (sum >> 16);
 }
 
+/* Changes a word of the IP header and, in IPv4, its checksum with it (RFC 1624
+ * equation 3: HC' = ~(~HC + ~m + m')). */
+static __always_inline int set(void *data, void *end, __be16 *word, __be16 value)
+{
+	__be16 *check = data + (ip_at & 127) + 10;
+	__u32 sum;
+
+	if ((void *)(word + 1) > end || (void *)(check + 1) > end)
+		return -1;
+	if (!ipv6) {
+		sum = (__u16)~*check + (__u16)~*word + value;
+		*check = ~fold(sum);
+	}
+	*word = value;
+	return 0;
+}
+
 /* Every byte of the header is written each time: frames are recycled with what
  * the device under test made of them. */
-static __always_inline int fill(void *data, void *end, __u64 sequence, __u32 flow, __u64 stamp, int corrupt)
+static __always_inline int fill(struct xdp_md *ctx, __u64 sequence, __u32 flow, __u64 stamp, int corrupt)
 {
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct signature *sig;
 	__u16 host = flow & host_mask, port = 0xc020 + (flow & 0x3fff);
 	__be16 *at;
@@ -165,23 +183,20 @@ static __always_inline int fill(void *data, void *end, __u64 sequence, __u32 flo
 			return -1;
 		*(__u16 *)(data + off) = ((const volatile __u16 *)header)[4 * words + i];
 	}
-	if (data + (port_at & 127) + 2 > end)
+	if (data + (port_at & 127) + sizeof(struct udphdr) > end)
 		return -1;
 	*(__be16 *)(data + (port_at & 127)) = bpf_htons(port);
 	if (host_mask) {
-		if (data + (dest_at & 127) + 2 > end || data + (check_at & 127) + 2 > end)
+		at = data + (port_at & 127) - 2; /* the address ends where UDP begins */
+		if (set(data, end, at, bpf_htons(bpf_ntohs(*at) + host)))
 			return -1;
-		at = data + (dest_at & 127);
-		if (!ipv6) { /* RFC 1624 equation 3: HC' = ~(~HC + ~m + m') */
-			__be16 *check = data + (check_at & 127);
-			__u32 sum = (__u16)~*check + (__u16)~*at;
+	}
+	if (sizes) {
+		__u16 length = bpf_xdp_get_buff_len(ctx) - ip_at;
 
-			*at = bpf_htons(bpf_ntohs(*at) + host);
-			sum += *at;
-			*check = ~fold(sum);
-		} else {
-			*at = bpf_htons(bpf_ntohs(*at) + host);
-		}
+		if (set(data, end, data + (ip_at & 127) + 2, bpf_htons(length)))
+			return -1;
+		*(__be16 *)(data + (port_at & 127) + 4) = bpf_htons(length - sizeof(struct iphdr));
 	}
 	sig = data + (payload_at & 127);
 	if ((void *)(sig + 1) > end)
@@ -242,7 +257,7 @@ int generate(struct xdp_md *ctx)
 		if (bpf_xdp_adjust_tail(ctx, want - (int)bpf_xdp_get_buff_len(ctx)))
 			return XDP_ABORTED;
 	}
-	if (fill((void *)(long)ctx->data, (void *)(long)ctx->data_end, sequence, flow, stamp, fault == FAULT_CORRUPT))
+	if (fill(ctx, sequence, flow, stamp, fault == FAULT_CORRUPT))
 		return XDP_ABORTED;
 	return bpf_redirect(out_ifindex, 0);
 }

@@ -1,0 +1,143 @@
+package generator
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/linerate/linerate/internal/port"
+	"github.com/linerate/linerate/internal/wire/frame"
+)
+
+// tapped counts what a Port receives: for interfaces without XDP.
+type tapped struct {
+	port  port.Port
+	stop  chan struct{}
+	ended chan struct{}
+
+	packet frame.Packet // the listener's, kept from one frame to the next
+
+	mu    sync.Mutex
+	flows []tracked
+	got   Received
+	err   error
+}
+
+// tracked is what is known of a flow: a window of the last sequence numbers
+// tells a duplicate from a late frame.
+type tracked struct {
+	next uint64 // highest sequence number + 1
+	seen [windowWords]uint64
+}
+
+const (
+	windowWords = 16
+	ethernet    = 1 // link type
+)
+
+// NewTapped returns a Receiver of flows 0 to flows-1 on p, which it closes.
+func NewTapped(p port.Port, flows int) Receiver {
+	t := &tapped{port: p, stop: make(chan struct{}), ended: make(chan struct{}), flows: make([]tracked, flows)}
+	go t.listen()
+	return t
+}
+
+func (t *tapped) Name() string { return t.port.Info().Name }
+
+func (t *tapped) listen() {
+	defer close(t.ended)
+	into := make([]port.Frame, 256)
+	for {
+		select {
+		case <-t.stop:
+			return
+		default:
+		}
+		n, err := t.port.Recv(into)
+		now := monotonic()
+		t.mu.Lock()
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.err = err
+			t.mu.Unlock()
+			return
+		}
+		for _, f := range into[:n] {
+			t.count(f.Data, now)
+		}
+		t.mu.Unlock()
+	}
+}
+
+func (t *tapped) count(b []byte, now uint64) {
+	t.packet = frame.Packet{}
+	frame.Decode(ethernet, b, len(b), &t.packet)
+	sig, ours, intact := frame.ParseSignature(t.packet.Data)
+	switch {
+	case !ours:
+		t.got.Foreign++
+		return
+	case int(sig.Flow) >= len(t.flows):
+		t.got.UnknownFlow++
+		return
+	}
+	t.got.Frames++
+	t.got.Bytes += uint64(len(b))
+	if !intact {
+		t.got.Corrupt++
+		return
+	}
+	t.flows[sig.Flow].place(sig.Sequence, &t.got)
+	if sig.Stamp > 0 && now > sig.Stamp {
+		t.got.Latency.Add(now - sig.Stamp)
+	}
+}
+
+// place is the twin of place in generator.bpf.c.
+func (f *tracked) place(q uint64, r *Received) {
+	word, bit := q>>6, uint64(1)<<(q&63)
+	w := &f.seen[word%windowWords]
+	switch {
+	case q >= f.next:
+		entered := uint64(windowWords)
+		if f.next > 0 {
+			entered = min(word-(f.next-1)>>6, windowWords)
+		}
+		for i := range entered {
+			f.seen[(word-i)%windowWords] = 0
+		}
+		*w |= bit
+		f.next = q + 1
+		r.Unique++
+	case f.next-q > (windowWords-1)*64:
+		r.TooLate++
+	case *w&bit != 0:
+		r.Duplicate++
+	default:
+		*w |= bit
+		r.Reordered++
+		r.Unique++
+	}
+}
+
+// Reset forgets everything counted.
+func (t *tapped) Reset() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.flows)
+	t.got = Received{}
+	return t.err
+}
+
+// Counts returns what was counted since Reset.
+func (t *tapped) Counts() (Received, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.got, t.err
+}
+
+// Close stops counting.
+func (t *tapped) Close() error {
+	close(t.stop)
+	<-t.ended
+	return t.port.Close()
+}
