@@ -25,6 +25,7 @@ func newRoot(c cli) *cobra.Command {
 		newBench(c),
 		newCollect(c),
 		newDiff(c),
+		newDoctor(c),
 		newGet(c),
 		newLs(c),
 		newPut(c),
@@ -36,6 +37,7 @@ func newRoot(c cli) *cobra.Command {
 		newVersion(c),
 	)
 	groupVerbs(cmd)
+	strictArgs(cmd)
 	return cmd
 }
 

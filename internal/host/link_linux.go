@@ -97,7 +97,11 @@ func (links) open(rest string) (fs.File, error) {
 			have[typ] = v
 		}
 	}
-	var names []string
+	if leaf && attr == "xdp_features" && len(msgs) > 0 && len(msgs[0].Data) >= unix.SizeofIfInfomsg {
+		text, err := xdpFeatures(binary.NativeEndian.Uint32(msgs[0].Data[4:]))
+		return file(rest, []byte(text)), err
+	}
+	names := []string{"xdp_features"}
 	for _, a := range linkAttrs() {
 		v, ok := have[a.typ]
 		switch {
@@ -112,6 +116,30 @@ func (links) open(rest string) (fs.File, error) {
 		return nil, fs.ErrNotExist
 	}
 	return dir(ifname, entries(names...)), nil
+}
+
+// xdpFeatures asks the netdev family (since Linux 6.3) what XDP a driver does,
+// under the names of its specification (netlink/specs/netdev.yaml).
+func xdpFeatures(ifindex uint32) (string, error) {
+	const devGet, attrIndex, attrFeatures = 1, 1, 3
+	var ask netlink.Attrs
+	ask.Uint32(attrIndex, ifindex)
+	msgs, err := netlink.Generic("netdev", devGet, ask)
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	for _, m := range msgs {
+		for typ, v := range netlink.Attributes(m.Data, binary.NativeEndian) {
+			bits, _ := netlink.Uint(v, binary.NativeEndian)
+			for i, name := range []string{"basic", "redirect", "ndo-xmit", "xsk-zerocopy", "hw-offload", "rx-sg", "ndo-xmit-sg"} {
+				if typ == attrFeatures && bits>>i&1 == 1 {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return strings.Join(out, " ") + "\n", nil
 }
 
 func (links) write(rest, value string) error {

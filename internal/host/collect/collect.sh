@@ -14,11 +14,13 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 : > "$dir/gaps"
 
-# keep FILE: copy standard input there unless it is empty.
+# keep FILE: copy standard input there, or note that it was empty.
 keep() {
 	mkdir -p "$dir/${1%/*}"
 	cat > "$dir/$1" 2>/dev/null
-	[ -s "$dir/$1" ] || rm -f "$dir/$1"
+	[ -s "$dir/$1" ] && return
+	rm -f "$dir/$1"
+	echo "$1: nothing to read" >> "$dir/gaps"
 }
 
 # copy FILE: take a file of the kernel, or note that it cannot be read.

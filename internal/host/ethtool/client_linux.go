@@ -126,7 +126,7 @@ func query(cmd uint8, header uint16, ifname string) (map[uint16][]byte, error) {
 	}
 	have := map[uint16][]byte{}
 	for _, m := range msgs {
-		for typ, v := range netlink.Attributes(m.Data[min(len(m.Data), genlHeaderLen):], binary.NativeEndian) {
+		for typ, v := range netlink.Attributes(m.Data, binary.NativeEndian) {
 			have[typ] = v
 		}
 	}
@@ -139,45 +139,12 @@ func command(cmd uint8, header uint16, ifname string, attrs netlink.Attrs) error
 	return err
 }
 
-const genlHeaderLen = 4 // struct genlmsghdr: command, version, two reserved
-
 func request(cmd uint8, header uint16, ifname string, attrs netlink.Attrs) ([]netlink.Message, error) {
-	c, err := netlink.Dial(unix.NETLINK_GENERIC)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	id, err := family(c)
-	if err != nil {
-		return nil, err
-	}
-	body := netlink.Attrs{cmd, 1, 0, 0}
+	var body netlink.Attrs
 	body.Nest(header, func(a *netlink.Attrs) { a.String(unix.ETHTOOL_A_HEADER_DEV_NAME, ifname) })
-	msgs, err := c.Request(id, 0, append(body, attrs...))
+	msgs, err := netlink.Generic("ethtool", cmd, append(body, attrs...)) // since Linux 5.6
 	if errors.Is(err, unix.ENODEV) {
 		return nil, fmt.Errorf("no interface %s in this network namespace: %w", ifname, fs.ErrNotExist)
 	}
 	return msgs, err
-}
-
-// family asks the controller for the number of the ethtool family, which
-// kernels before 5.6 do not have.
-func family(c *netlink.Conn) (uint16, error) {
-	body := netlink.Attrs{unix.CTRL_CMD_GETFAMILY, 1, 0, 0}
-	body.String(unix.CTRL_ATTR_FAMILY_NAME, "ethtool")
-	msgs, err := c.Request(unix.GENL_ID_CTRL, 0, body)
-	if errors.Is(err, unix.ENOENT) {
-		return 0, fmt.Errorf("kernel without ethtool netlink: %w", errors.ErrUnsupported)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("ethtool netlink family: %w", err)
-	}
-	for _, m := range msgs {
-		for typ, v := range netlink.Attributes(m.Data[min(len(m.Data), genlHeaderLen):], binary.NativeEndian) {
-			if id, ok := netlink.Uint(v, binary.NativeEndian); ok && typ == unix.CTRL_ATTR_FAMILY_ID {
-				return uint16(id), nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("ethtool netlink family: no number in the answer: %w", netlink.ErrMalformed)
 }
