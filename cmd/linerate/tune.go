@@ -84,6 +84,7 @@ func value(cmd *cobra.Command, h host.Host, id string) (string, error) {
 func newTuneConfirm(c cli, o *tuneOptions) *cobra.Command {
 	return &cobra.Command{
 		Use: "confirm [ID]", Short: "Keep changes that wait for confirmation", Args: cobra.MaximumNArgs(1),
+		Example: "  linerate tune confirm",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return o.each(args, func(j *lever.Journal, h lever.History) error {
 				if h.Confirmed || h.Open() == 0 {
@@ -99,6 +100,7 @@ func newTuneConfirm(c cli, o *tuneOptions) *cobra.Command {
 func newTuneRollback(c cli, o *tuneOptions) *cobra.Command {
 	return &cobra.Command{
 		Use: "rollback [ID]", Short: "Undo every change that is not undone yet", Args: cobra.MaximumNArgs(1),
+		Example: "  linerate tune rollback",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := host.Live()
 			if err != nil {
@@ -135,6 +137,7 @@ func printOutcome(c cli, o lever.Outcome) {
 func newTuneHistory(c cli, o *tuneOptions) *cobra.Command {
 	return &cobra.Command{
 		Use: "history", Short: "List the changes made and undone", Args: noArgs,
+		Example: "  linerate tune history",
 		RunE: func(*cobra.Command, []string) error {
 			hs, err := lever.Histories(o.dir)
 			if err != nil {

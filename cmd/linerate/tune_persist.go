@@ -21,8 +21,9 @@ func newTunePersist(c cli, t *tuneOptions) *cobra.Command {
 		Short: "Write configuration files so that the changes kept survive a reboot",
 		Long: `persist writes the changes that were confirmed into sysctl.d, a systemd .link file, a udev rule
 and, for what these cannot say, a unit. 'linerate tune rollback' removes the files with the changes.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runTunePersist(cmd.Context(), c, o) },
+		Example: "  linerate tune persist --dry-run\n  linerate tune persist",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runTunePersist(cmd.Context(), c, o) },
 	}
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "print the files instead of writing them")
 	cmd.Flags().StringVar(&o.root, "root", "/", "`DIR` that the files' paths start from")

@@ -33,7 +33,7 @@ func TestVerbsExplainThemselves(t *testing.T) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s: short help %q: want a phrase without a full stop", name, cmd.Short)
 		}
-		if cmd.Runnable() && cmd.Example == "" && cmd.Name() != "version" {
+		if !cmd.HasSubCommands() && cmd.Example == "" && cmd.Name() != "version" {
 			t.Errorf("%s: no example", name)
 		}
 		if cmd.Example != "" && !strings.Contains(cmd.Example, name) {
@@ -105,6 +105,9 @@ func TestReportVerb(t *testing.T) {
 		status int
 		args   []string
 	}{
+		{exitUsage, []string{"repot", ladder}},
+		{exitUsage, []string{"serve", "tea"}},
+		{exitUsage, []string{"version", "2"}},
 		{exitUsage, []string{"report"}},
 		{exitUsage, []string{"report", ladder, "--format", "pdf"}},
 		{exitUsage, []string{"report", ladder, "--out", "x.pdf"}},
@@ -117,6 +120,12 @@ func TestReportVerb(t *testing.T) {
 		if status, _, errs := call(t, c.args...); status != c.status || (status != exitDone) != (errs != "") {
 			t.Errorf("%q: status %d, want %d; %s", c.args, status, c.status, errs)
 		}
+	}
+}
+
+func TestUnknownVerbNamesTheNearest(t *testing.T) {
+	if _, _, errs := call(t, "repot"); !strings.Contains(errs, "did you mean 'linerate report'?") {
+		t.Errorf("got %q", errs)
 	}
 }
 
