@@ -7,7 +7,7 @@ PLATFORMS = linux/amd64 linux/arm64 linux/arm/7 linux/mipsle linux/ppc64 linux/r
 .PHONY: run build test peers lint generate fresh unit race lab cross bench clean
 
 run: build
-	bin/linerate ladder
+	bin/linerate ladder --out bin/ladder.html
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/linerate ./cmd/linerate

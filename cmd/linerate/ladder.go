@@ -74,6 +74,8 @@ func (o *ladderOptions) check(rate string) (err error) {
 		}
 	}
 	switch {
+	case o.rate > 0 && o.loopback:
+		return usagef("--rate shapes a link between network namespaces; leave --loopback out")
 	case o.repeat < 1 || o.repeat > 100:
 		return usagef("--repeat %d: want 1 to 100", o.repeat)
 	case o.watch < 20*time.Millisecond || o.watch > time.Hour:

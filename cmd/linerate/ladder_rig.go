@@ -45,7 +45,7 @@ func newLadderRig(o ladderOptions) (*ladderRig, error) {
 	case !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) && !o.loopback:
 		return nil, err
 	case o.rate > 0:
-		return nil, fmt.Errorf("--rate shapes a link between network namespaces: run as root on Linux: %w", errors.Join(err, errors.ErrUnsupported))
+		return nil, fmt.Errorf("--rate shapes a link between network namespaces: %w here: %w; run as root on Linux", errors.ErrUnsupported, err)
 	}
 	here := testnet.Host()
 	r = &ladderRig{self: o.self, client: here, server: here, address: netip.AddrFrom4([4]byte{127, 0, 0, 1}), why: err.Error(), closers: []func(){here.Close}}

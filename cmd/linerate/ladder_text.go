@@ -27,10 +27,10 @@ func ladderText(w io.Writer, r *result.Result) error {
 		change, trade, _ := strings.Cut(t.Note, tradeMark)
 		fmt.Fprintf(&b, "%2d %s: %s\n     trade: %s\n", i+1, t.Name, change, trade)
 	}
-	top := r.Trials[len(r.Trials)-1].Name
-	fmt.Fprintf(&b, "\nFrom %q to %q\n", r.Trials[0].Name, top)
+	bottom, top := r.Trials[0].Name, r.Trials[len(r.Trials)-1].Name
+	fmt.Fprintf(&b, "\nFrom %q to %q\n", bottom, top)
 	for _, direction := range []string{directionGet, directionPut} {
-		first, ok1 := goodputOf(views, r.Trials[0].Name, direction)
+		first, ok1 := goodputOf(views, bottom, direction)
 		last, ok2 := goodputOf(views, top, direction)
 		if ok1 && ok2 && first > 0 {
 			fmt.Fprintf(&b, "  %s %s -> %s, %.1f times\n", direction, result.FormatRate(first), result.FormatRate(last), last/first)

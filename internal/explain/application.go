@@ -33,7 +33,7 @@ func smallSegments(v View) (result.Finding, bool) {
 	if n, ok := v.Sum(result.Messages); ok {
 		f.Evidence = append(f.Evidence, result.Messages.Of(n))
 	}
-	if payload < smallSegment*mss {
+	if payload < smallSegment*min(mss, jumboSegment) {
 		f.Verdict, f.Confidence = result.Limits, 0.9
 		f.Text += ": bulk data in small segments pays a send, a frame and its headers for each"
 		f.Gain = fmt.Sprintf("%.1f times fewer frames for the same data", mss/payload)

@@ -88,6 +88,8 @@ func TestRules(t *testing.T) {
 		{"no busy time", "tcp.send-buffer-limited", "nothing", []result.Value{result.TCPSndbufLimited.Of(0.1)}},
 		{"stack counts small segments", "app.small-segments", result.Limits,
 			[]result.Value{result.Bytes.Of(5120000), result.DataSegmentsOut.Of(10000), result.TCPMSS.Of(1448)}},
+		{"large enough for any frame", "app.small-segments", result.DoesNotLimit,
+			[]result.Value{result.Bytes.Of(20e6), result.DataSegmentsOut.Of(1000), result.TCPMSS.Of(65483)}},
 		{"too short to tell", "app.small-segments", "nothing", []result.Value{result.Bytes.Of(1), result.DataSegmentsOut.Of(1)}},
 		{"full process", "cpu.one-core", result.Limits, []result.Value{result.ProcessCPU.Of(0.95, "process", "server", "mode", "system")}},
 		{"nearly full process", "cpu.one-core", result.Unknown, []result.Value{result.ProcessCPU.Of(0.85, "process", "server", "mode", "system")}},

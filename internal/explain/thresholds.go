@@ -12,6 +12,9 @@ const (
 	// smallSegment is the share of the MSS below which bulk segments are small
 	// (practice).
 	smallSegment = 0.8
+	// jumboSegment is the payload in bytes that fills a jumbo frame; what is
+	// larger is not small, though loopback would take 64 KiB.
+	jumboSegment = 9000 - 52
 	// bulkSegments is how many segments make a bulk transfer (practice).
 	bulkSegments = 100
 
