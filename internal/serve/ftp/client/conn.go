@@ -129,12 +129,6 @@ func (c *Conn) login(ctx context.Context) error {
 	r, err := c.exchange(ctx, "USER", c.cfg.User)
 	if err == nil && r.Code == 331 {
 		r, err = c.exchange(ctx, "PASS", c.cfg.Password)
-		// Some servers repeat the password in their text.
-		for i := range r.Lines {
-			if c.cfg.Password != "" {
-				r.Lines[i] = strings.ReplaceAll(r.Lines[i], c.cfg.Password, "***")
-			}
-		}
 	}
 	if err != nil {
 		return err

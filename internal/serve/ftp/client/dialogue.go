@@ -126,6 +126,11 @@ func (c *Conn) reply(ctx context.Context, cmd ftp.Command, wait time.Duration) (
 		if !complete {
 			continue
 		}
+		if cmd.Verb == "PASS" && c.cfg.Password != "" { // some servers repeat it in their text
+			for i := range r.Lines {
+				r.Lines[i] = strings.ReplaceAll(r.Lines[i], c.cfg.Password, "***")
+			}
+		}
 		c.cfg.Log.Debug("reply", "code", r.Code, "text", r.Text())
 		if r.Code == 421 { // service not available, closing control connection
 			c.broken = fmt.Errorf("%s: %w", cmd.Verb, &ReplyError{r})

@@ -138,16 +138,22 @@ func (c *Conn) transfer(ctx context.Context, cmd ftp.Command, offset int64, move
 	return stats, c.judge(ctx, cmd, f, err)
 }
 
+func isUpload(cmd ftp.Command) bool { return cmd.Verb == "STOR" || cmd.Verb == "APPE" }
+
 // follow reads the replies to a transfer's command up to the last one. A
-// refusal ends the moving of payload.
+// refusal ends the moving of payload; a download that had begun may first take
+// what is on its way, for a resumption to build on.
 func (c *Conn) follow(ctx context.Context, cmd ftp.Command, begun chan<- struct{}, refuse context.CancelCauseFunc) final {
 	for first := true; ; first = false {
 		r, err := c.reply(ctx, cmd, 0)
 		if err == nil && !r.Preliminary() && !r.Completion() {
 			err = &ReplyError{r}
 		}
-		if err != nil {
+		switch {
+		case err != nil && (first || isUpload(cmd)):
 			refuse(err)
+		case err != nil:
+			time.AfterFunc(abortGrace, func() { refuse(err) })
 		}
 		if first {
 			close(begun)
@@ -161,8 +167,7 @@ func (c *Conn) follow(ctx context.Context, cmd ftp.Command, begun chan<- struct{
 // run opens the data connection, waits for the server's word if we are to
 // send, and moves the payload.
 func (c *Conn) run(ctx context.Context, cmd ftp.Command, o *opening, begun <-chan struct{}, move func(context.Context, net.Conn) (data.Stats, error)) (data.Stats, error) {
-	upload := cmd.Verb == "STOR" || cmd.Verb == "APPE"
-	if upload {
+	if isUpload(cmd) {
 		select {
 		case <-begun:
 		case <-time.After(min(startGrace, c.cfg.Timeout)):
@@ -182,7 +187,7 @@ func (c *Conn) run(ctx context.Context, cmd ftp.Command, o *opening, begun <-cha
 	}
 	s, err := move(ctx, o.conn)
 	switch {
-	case !upload:
+	case !isUpload(cmd):
 		o.close() // some servers wait for our close_notify before they confirm
 	case err != nil:
 		o.abort()
