@@ -53,7 +53,7 @@ var levels = []struct {
 // fences lists the only packages that may import a module of others.
 var fences = map[string][]string{
 	"github.com/cilium/ebpf": {"internal/serve/fastpath/...", "internal/serve/inspect/...", "internal/port/...",
-		"internal/meter/napi", "internal/workload/generator/..."},
+		"internal/meter/napi", "internal/workload/generator/...", "internal/serve/reflect"},
 	"github.com/vishvananda/netlink": {"internal/host/...", "internal/serve/fastpath/...", "internal/testnet/..."},
 	"github.com/vishvananda/netns":   {"internal/host/...", "internal/serve/fastpath/...", "internal/testnet/..."},
 	"gvisor.dev/gvisor":              {"internal/serve/netstack/..."},

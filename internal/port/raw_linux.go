@@ -26,7 +26,17 @@ type messages struct {
 	head []mmsghdr
 	iov  []unix.Iovec
 	mem  []byte // receive buffers, one behind the other
+	ctl  []byte // of PACKET_AUXDATA
 }
+
+// The kernel takes a VLAN tag out of the frame; a receive buffer leaves room to
+// put it back.
+const (
+	tagBytes     = 4
+	addressBytes = 12
+)
+
+var controlBytes = unix.CmsgSpace(int(unsafe.Sizeof(unix.TpacketAuxdata{})))
 
 type mmsghdr struct {
 	hdr unix.Msghdr
@@ -49,6 +59,7 @@ func OpenRaw(name string) (Port, error) {
 	_ = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1)    // slower without, and still right
 	_ = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1) // since Linux 4.20; Recv filters too
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 32<<20)    // as much as allowed without
+	_ = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1)         // since Linux 2.6.21
 	err = unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL), Ifindex: ifi.Index})
 	if err != nil {
 		unix.Close(fd)
@@ -68,28 +79,76 @@ func networkOrder(v uint16) uint16 {
 // size prepares n messages with a buffer of each bytes, if not 0.
 func (m *messages) size(n, each int) {
 	m.head, m.iov, m.mem = make([]mmsghdr, n), make([]unix.Iovec, n), make([]byte, n*each)
+	m.ctl = make([]byte, n*controlBytes)
 	for i := range m.head {
 		if each > 0 {
-			m.iov[i].Base = &m.mem[i*each]
-			m.iov[i].SetLen(each)
+			m.iov[i].Base = &m.mem[i*each+tagBytes]
+			m.iov[i].SetLen(each - tagBytes)
 		}
 		m.head[i].hdr.Iov = &m.iov[i]
 		m.head[i].hdr.SetIovlen(1)
 	}
 }
 
+// wantControl asks for the tag beside each frame; the kernel has overwritten
+// the length of what it gave last time.
+func (m *messages) wantControl() {
+	for i := range m.head {
+		m.head[i].hdr.Control = &m.ctl[i*controlBytes]
+		m.head[i].hdr.SetControllen(controlBytes)
+	}
+}
+
+// frame returns the i-th frame received, with its tag in place.
+func (m *messages) frame(i int) []byte {
+	each := len(m.mem) / len(m.head)
+	b := m.mem[i*each : i*each+tagBytes+int(m.head[i].len)]
+	b = b[:len(b):len(b)]
+	tci, tpid, ok := tag(m.ctl[i*controlBytes : i*controlBytes+int(m.head[i].hdr.Controllen)])
+	if !ok || len(b) < tagBytes+addressBytes {
+		return b[tagBytes:]
+	}
+	copy(b, b[tagBytes:tagBytes+addressBytes])
+	binary.BigEndian.PutUint16(b[addressBytes:], tpid)
+	binary.BigEndian.PutUint16(b[addressBytes+2:], tci)
+	return b
+}
+
+// tag finds the VLAN tag in a control message (packet(7), PACKET_AUXDATA).
+func tag(control []byte) (tci, tpid uint16, ok bool) {
+	msgs, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return 0, 0, false
+	}
+	for _, m := range msgs {
+		if m.Header.Level != unix.SOL_PACKET || m.Header.Type != unix.PACKET_AUXDATA || len(m.Data) < int(unsafe.Sizeof(unix.TpacketAuxdata{})) {
+			continue
+		}
+		aux := (*unix.TpacketAuxdata)(unsafe.Pointer(&m.Data[0]))
+		if aux.Status&unix.TP_STATUS_VLAN_VALID == 0 {
+			return 0, 0, false
+		}
+		if tpid = unix.ETH_P_8021Q; aux.Status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
+			tpid = aux.Vlan_tpid
+		}
+		return aux.Vlan_tci, tpid, true
+	}
+	return 0, 0, false
+}
+
 func (r *raw) Info() Info { return r.info }
 
 func (r *raw) Recv(into []Frame) (int, error) {
 	for {
+		r.in.wantControl()
 		n, _, e := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(r.fd), uintptr(unsafe.Pointer(&r.in.head[0])),
 			uintptr(min(len(into), batch)), unix.MSG_DONTWAIT, 0, 0)
 		switch {
 		case e == 0 && n > 0:
-			now, each := time.Now(), len(r.in.mem)/batch
+			now := time.Now()
 			for i := range int(n) {
-				size := int(r.in.head[i].len)
-				into[i] = Frame{Data: r.in.mem[i*each : i*each+size : i*each+size], At: now, Len: size}
+				b := r.in.frame(i)
+				into[i] = Frame{Data: b, At: now, Len: len(b)}
 			}
 			return int(n), nil
 		case e != 0 && e != unix.EAGAIN && e != unix.EINTR:

@@ -1,0 +1,122 @@
+package reflect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+
+	"github.com/linerate/linerate/result"
+)
+
+//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu -I../../wire/frame" -target bpfel,bpfeb program bpf/reflect.bpf.c
+
+// Reflector is a program attached to an interface.
+type Reflector struct {
+	Mode string // where it sits: driver or stack
+	objs programObjects
+	link link.Link
+}
+
+// Attach puts a reflector on an interface of the calling thread's namespace: in
+// the driver where that can, in the stack otherwise. Detached is as if it had
+// never been there. It needs CAP_BPF and CAP_NET_ADMIN.
+func Attach(ifname string, o Options) (*Reflector, error) {
+	r := &Reflector{}
+	if err := r.attach(ifname, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("reflect: %s: %w", ifname, err), r.Close())
+	}
+	return r, nil
+}
+
+func (r *Reflector) attach(ifname string, o Options) error {
+	ifi, err := net.InterfaceByName(ifname)
+	if err != nil {
+		return err
+	}
+	spec, err := loadProgram()
+	if err != nil {
+		return err
+	}
+	if err := configure(spec, o); err != nil {
+		return err
+	}
+	if err := spec.LoadAndAssign(&r.objs, nil); err != nil {
+		return fmt.Errorf("load (it needs CAP_BPF and CAP_NET_ADMIN): %w", err)
+	}
+	for _, m := range []struct {
+		name  string
+		flags link.XDPAttachFlags
+	}{{"driver", link.XDPDriverMode}, {"stack", link.XDPGenericMode}} {
+		r.link, err = link.AttachXDP(link.XDPOptions{Program: r.objs.Reflect, Interface: ifi.Index, Flags: m.flags})
+		if err == nil {
+			r.Mode = m.name
+			return nil
+		}
+	}
+	return fmt.Errorf("attach: %w", err)
+}
+
+// configure writes the program's constants.
+func configure(spec *ebpf.CollectionSpec, o Options) error {
+	set := map[string]any{"any": uint32(0)}
+	if o.Any {
+		set["any"] = uint32(1)
+	}
+	if o.Out != "" {
+		out, err := net.InterfaceByName(o.Out)
+		if err != nil {
+			return fmt.Errorf("second arm %s: %w", o.Out, err)
+		}
+		if len(o.NextHop) != 6 || len(out.HardwareAddr) != 6 {
+			return fmt.Errorf("second arm %s: want Ethernet, and the MAC address of the next hop", o.Out)
+		}
+		set["out_ifindex"] = uint32(out.Index)
+		set["next_hop"], set["own"] = [6]byte(o.NextHop), [6]byte(out.HardwareAddr)
+	}
+	for name, v := range set {
+		if err := spec.Variables[name].Set(v); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Counts returns what was done since Attach.
+func (r *Reflector) Counts() (Counts, error) {
+	var c Counts
+	for i, n := range []*uint64{&c.Frames, &c.Bytes, &c.Foreign} {
+		var each []uint64
+		if err := r.objs.Counters.Lookup(uint32(i), &each); err != nil {
+			return c, fmt.Errorf("reflect: counters: %w", err)
+		}
+		for _, v := range each {
+			*n += v
+		}
+	}
+	return c, nil
+}
+
+// Name and Read make a Reflector a meter.
+func (*Reflector) Name() string { return "reflect" }
+
+// Read returns the counters.
+func (r *Reflector) Read(context.Context) ([]result.Value, error) {
+	c, err := r.Counts()
+	if err != nil {
+		return nil, err
+	}
+	return []result.Value{result.ReflectedFrames.Of(float64(c.Frames)), result.ForeignFrames.Of(float64(c.Foreign))}, nil
+}
+
+// Close detaches.
+func (r *Reflector) Close() error {
+	var err error
+	if r.link != nil {
+		err = r.link.Close()
+	}
+	return errors.Join(err, r.objs.Close())
+}
