@@ -127,6 +127,7 @@ func (s *sender) acknowledged(c *connection, a *ack, t int64) {
 	case a.pos == s.una && a.pure && !a.closed && s.next > s.una && (a.window == s.window || a.sack > 0):
 		l.dupAcks++
 		l.dupAckTotal++
+		s.rate.early(t, int64(s.full), s.loop.minimum())
 	}
 	l.sackHigh = max(l.sackHigh, a.sack)
 	if a.pos <= s.una && (l.dupAcks == 3 && a.sack == 0 || a.sacked > 2*int64(s.full)) && s.una >= l.recover {

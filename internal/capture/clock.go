@@ -24,6 +24,7 @@ type clock struct {
 	at      int64
 	now     state
 	total   [states]int64
+	tail    int64 // of the application's time, what no data has ended yet
 	longest [states][3]stay
 	entries [states]int32
 }
@@ -48,6 +49,12 @@ func (c *clock) advance(t int64, data bool, frame uint32) {
 	}
 	c.at = t
 	c.total[c.now] += d
+	if c.now == stateApp {
+		c.tail += d
+	}
+	if data {
+		c.tail = 0
+	}
 	if l := &c.longest[c.now]; d > l[2].lasted {
 		i := 2
 		for i > 0 && d > l[i-1].lasted {
@@ -63,6 +70,13 @@ func (c *clock) enter(s state) {
 		c.entries[s]++
 		c.now = s
 	}
+}
+
+// finish takes out the wait for the last acknowledgements: nothing was left to
+// send, so nothing held it back.
+func (c *clock) finish() {
+	c.total[stateApp] -= c.tail
+	c.tail = 0
 }
 
 func (c *clock) sum() int64 {

@@ -72,7 +72,7 @@ func (c *connection) packet(p *frame.Packet, side int, t int64, no uint32) {
 	o := &p.Options
 	if o.HasTimestamp {
 		c.timestamps = true
-		c.oneWay[side].add(o.TSval, t, &c.flow.syn[side])
+		c.oneWay[side].add(o, t, &c.flow.syn[side], &c.oneWay[1-side], &c.flow.syn[1-side])
 	}
 	c.optionsCut = c.optionsCut || o.Cut
 	c.quiet[side].heard(t)
@@ -174,12 +174,8 @@ func (s *sender) empty(p *frame.Packet, t int64, no uint32, peer *quiet) {
 		s.loss.probes++
 		peer.asked(t, true)
 	case pos > s.next && s.records > 0 && pos-s.next < 1<<30:
-		s.holes.open(hole{s.next, pos, t, no})
-		if s.lastNew > 0 && t-s.lastNew > 1e9 {
-			s.loss.silences.lost = t - s.lastNew
-			example(&s.loss.silences.frames, no)
-			s.touch(t)
-		}
+		s.skipped(pos, t, no)
+		s.touch(t)
 		s.next = pos
 	}
 }
@@ -238,14 +234,25 @@ type oneWay struct {
 	queue histogram
 }
 
-func (w *oneWay) add(val uint32, t int64, h *handshake) {
-	steps := int64(int32(val - h.stamp))
+// add takes a segment's timestamps. The step of the clock comes from the time
+// it took to arrive, or from the other end's clock, which it echoes: a growing
+// queue can only lengthen either.
+func (w *oneWay) add(o *frame.Options, t int64, h *handshake, peer *oneWay, ph *handshake) {
+	steps := int64(int32(o.TSval - h.stamp))
 	passed := t - h.stampAt
 	if w.tick == 0 {
 		if passed < 200_000_000 || steps < 10 {
 			return
 		}
-		w.tick = nearestTick(passed / steps)
+		step := passed / steps
+		if w.tick = nearestTick(step); peer.tick == 0 && ph.stamped && passed < 1e9 && (step < w.tick*9/10 || step > w.tick*11/10) {
+			w.tick = 0 // a queue may be growing; the echoes will tell
+			return
+		}
+		if echoed := int64(int32(o.TSecr - ph.stamp)); peer.tick > 0 && echoed > 0 {
+			step = min(step, echoed*peer.tick/steps)
+		}
+		w.tick = nearestTick(step)
 	}
 	d := passed - steps*w.tick
 	w.least = min(w.least, d)

@@ -82,7 +82,7 @@ func (s *sender) fresh(c *connection, p *frame.Packet, pos, span, t int64, no ui
 		if s.clock.now == stateIdle && s.records == 1 {
 			s.next, s.una = pos, pos // the capture began in the middle
 		} else {
-			s.holes.open(hole{s.next, pos, t, no})
+			s.skipped(pos, t, no)
 		}
 	}
 	s.turns.sent(s, t, pos)
@@ -109,6 +109,15 @@ func (s *sender) fresh(c *connection, p *frame.Packet, pos, span, t int64, no ui
 	}
 	if s.series != nil {
 		s.series.sent(t, s.next, flight)
+	}
+}
+
+// skipped takes note of bytes that never passed, though later ones do.
+func (s *sender) skipped(pos, t int64, no uint32) {
+	s.holes.open(hole{s.next, pos, t, no})
+	if q := &s.loss.silences; s.lastNew > 0 && t-s.lastNew > 1e9 {
+		q.lost = t - s.lastNew
+		example(&q.frames, no)
 	}
 }
 
@@ -191,6 +200,7 @@ func (s *sender) resent(c *connection, p *frame.Packet, pos, span, t int64, no u
 	l.lastRetransmit = t
 	least := s.loop.minimum()
 	silent := t - max(s.lastAck, s.first)
+	probe := false // no proof of a loss (RFC 8985 7.3)
 	age := t - first.sent
 	switch {
 	case span <= s.una || span <= s.seenUna:
@@ -199,6 +209,7 @@ func (s *sender) resent(c *connection, p *frame.Packet, pos, span, t int64, no u
 		l.timeouts++
 	case first.sent > 0 && span == s.next && !upstream && age >= least*15/10 && l.dupAcks < 3 && l.sackHigh <= s.una:
 		l.tailProbes++
+		probe = true
 	default:
 		l.fast += n
 	}
@@ -214,13 +225,14 @@ func (s *sender) resent(c *connection, p *frame.Packet, pos, span, t int64, no u
 	}
 	l.blackhole.sent(min(p.Payload, s.full))
 	switch {
+	case probe:
 	case pos >= l.recover && span > s.una:
 		l.events++
 		l.recover = s.next
 	case l.suspected:
 		l.events++
 	}
-	l.suspected = false
+	l.suspected = l.suspected && probe
 	if s.series != nil {
 		s.series.resent(t)
 	}

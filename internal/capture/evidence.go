@@ -52,6 +52,7 @@ type evidence struct {
 func weigh(c *connection, side int) *evidence {
 	s := c.senders[side]
 	e := &evidence{s: s, c: c, side: side, vantage: s.loop.vantage(), bytes: float64(s.bytes), full: float64(s.full)}
+	s.clock.finish()
 	total := s.clock.sum()
 	e.duration = float64(max(s.last-s.first, total)) / 1e9
 	for i, t := range s.clock.total {
@@ -76,13 +77,23 @@ func weigh(c *connection, side int) *evidence {
 	}
 	e.grow()
 	e.rateMedian, e.rateHigh, e.rateWindows = s.rate.samples.median()*8, s.rate.samples.quantile(0.9)*8, s.rate.samples.n
-	e.forward = c.oneWay[side].queue.median() / 1e9
-	e.reverse = c.oneWay[1-side].queue.median() / 1e9
+	e.queues()
 	e.losses()
 	if s.acks.pure > 0 {
 		e.segsACK = float64(s.acks.bytes) / float64(s.acks.pure) / e.full
 	}
 	return e
+}
+
+// queues splits what the round trip grew by. The timestamp clocks show each
+// end's way to the capture point; the rest of a half is the other way.
+func (e *evidence) queues() {
+	l := &e.s.loop
+	e.forward = e.c.oneWay[e.side].queue.median() / 1e9
+	e.reverse = e.c.oneWay[1-e.side].queue.median() / 1e9
+	if up := (l.up.median() - float64(l.upMin)) / 1e9; e.vantage != atSender && up > e.forward {
+		e.reverse += up - e.forward
+	}
 }
 
 func (e *evidence) windows() {

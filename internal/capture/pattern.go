@@ -132,11 +132,25 @@ func (q *silences) sent(s *sender, t int64, no uint32) {
 type delivery struct {
 	start, width int64
 	bytes        int64
+	ahead        int64     // bytes that duplicate acknowledgements announced
 	samples      histogram // bytes per window, scaled to bytes per second
+}
+
+// early takes a duplicate acknowledgement: one more segment has left the
+// network (RFC 5681 3.2), though the cumulative acknowledgement comes later.
+func (d *delivery) early(t, full, least int64) {
+	d.ahead += full
+	d.count(t, full, least)
 }
 
 // add takes bytes acknowledged at time t.
 func (d *delivery) add(t, bytes, least int64) {
+	known := min(d.ahead, bytes)
+	d.ahead -= known
+	d.count(t, bytes-known, least)
+}
+
+func (d *delivery) count(t, bytes, least int64) {
 	if d.width == 0 {
 		d.start, d.width = t, max(4*least, 20_000_000)
 	}

@@ -60,7 +60,7 @@ func blackHole(e *evidence) float64 {
 	if e.c.tooBig > 0 {
 		return 0 // path MTU discovery was told
 	}
-	if e.vantage == atReceiver {
+	if e.vantage != atSender && b.larger < 3 {
 		limit := float64(e.c.segmentLimit())
 		return all(yes(float64(e.s.sizes.max) < limit-28), yes(len(e.s.holes) > 0 || e.s.loss.upstream > 0),
 			yes(e.s.sizes.total > 0 && e.duration > 0.2 || len(e.s.holes) > 0))
@@ -87,7 +87,7 @@ func silence(e *evidence) float64 {
 	if e.vantage == atSender || e.vantage == local {
 		return 0
 	}
-	if d := &e.c.quiet[e.side]; d.unanswered >= 2 && len(e.s.holes) > 0 {
+	if d := &e.c.quiet[e.side]; d.unanswered >= 2 {
 		q.lost = max(q.lost, d.lasting)
 	}
 	return max(all(float64(q.count), float64(q.total)/1e9/e.duration/0.5), float64(q.lost)/1e9/e.duration/0.5)
@@ -116,7 +116,12 @@ func application(e *evidence) float64 {
 	c := &e.s.clock
 	waits := float64(c.entries[stateIdle] + c.entries[stateApp])
 	mean := float64(c.total[stateIdle]+c.total[stateApp]) / 1e9 / max(waits, 1)
-	return all((e.share[stateIdle]+e.share[stateApp])/0.5, yes(e.vantage != local || mean > 0.0005))
+	empty := e.share[stateIdle] + e.share[stateApp]
+	// A write that ends in a short segment, not sent in answer to an
+	// acknowledgement, is a write that came late, though its full segments hide
+	// part of the wait.
+	paced := all(empty/0.35, float64(e.s.short)/float64(e.s.segments)/0.03, yes(e.ackClocked < 0.85))
+	return all(max(empty/0.5, paced), yes(e.vantage != local || mean > 0.0005))
 }
 
 // receiveWindow: a window that stops the sender sizes a queue instead where
@@ -135,8 +140,19 @@ func reversePath(e *evidence) float64 {
 
 func bandwidth(e *evidence) float64 {
 	steady := e.rateMedian / e.rateHigh / 0.8
-	queued := all((e.queue-1)/0.3, (e.medRTT-e.minRTT)/0.0005, steady)
-	return max(queued, all(lineShare(e.wire)/0.95, steady))
+	grown := e.medRTT - e.minRTT
+	queued := all((e.queue-1)/0.3, grown/0.0005, steady)
+	if grown < 0.002 && e.ackClocked < 0.6 {
+		queued = min(queued, 0.5) // that little may be a busy host's doing
+	}
+	// Losses at a short queue keep the round trip low, but not the rate from
+	// staying where the bottleneck holds it.
+	ceiling := all(e.rateMedian/e.rateHigh/0.9, (e.queue-1)/0.1, grown/0.0005, yes(e.s.loss.events >= 2))
+	line := lineShare(e.wire)
+	if e.ackClocked < 0.6 && line < 0.985 {
+		line = 0 // the application's pace, near a link rate by chance
+	}
+	return max(queued, ceiling, all(line/0.95, steady))
 }
 
 // lineShare compares a wire rate with the standard link rate next above it.
@@ -151,8 +167,13 @@ func lineShare(wire float64) float64 {
 
 func loss(e *evidence) float64 {
 	l := &e.s.loss
-	return all(float64(l.events)/2, e.resent/0.0005, 2.5*e.rate/e.mathis)
+	repair := all(yes(l.events > 0), e.share[stateRecovery]/0.4)
+	return max(repair, all(float64(l.events)/2, e.resent/0.0005, 2.5*e.rate/e.mathis))
 }
+
+// opportunity is the number of segments below which a transfer is over before
+// anything can bound it (T-RAT).
+const opportunity = 13
 
 func slowStart(e *evidence) float64 {
 	l := &e.s.loss
@@ -160,11 +181,14 @@ func slowStart(e *evidence) float64 {
 	if e.growing > 0.8 {
 		limit = 18
 	}
+	if e.s.segments < opportunity {
+		return yes(l.events == 0)
+	}
 	return all(yes(l.events == 0), limit/e.turns, e.growth/1.2)
 }
 
 func sendBuffer(e *evidence) float64 {
-	return all(e.ackClocked/0.6, yes(e.flight80 < 1.5*e.flightMed), yes(e.share[stateWindow] < 0.3), yes(e.s.loss.events == 0), yes(e.queue < 1.3))
+	return all(yes(e.s.segments >= opportunity), e.ackClocked/0.6, yes(e.flight80 < 1.5*e.flightMed), yes(e.share[stateWindow] < 0.3), yes(e.s.loss.events == 0), yes(e.queue < 1.3))
 }
 
 func senderHost(e *evidence) float64 {

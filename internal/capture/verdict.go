@@ -38,10 +38,20 @@ func decide(e *evidence) verdict {
 			v.also = append(v.also, r.id)
 		}
 	}
-	if !found {
+	if !found || v.confidence <= 0.4 && e.minority(v.rule) {
 		v.rule, v.confidence = mixed, 0.4
 	}
 	return v
+}
+
+// minority reports whether a rule that names what is left when nothing else
+// holds explains less than half of the time.
+func (e *evidence) minority(rule string) bool {
+	switch rule {
+	case "tcp.bandwidth", "tcp.send-buffer", "tcp.sender-host":
+		return e.vantage != local && e.share[stateOpen]+e.share[stateRecovery] < 0.5
+	}
+	return false
 }
 
 // confidence is high where the states that the rule explains took most of the
