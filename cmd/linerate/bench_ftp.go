@@ -43,7 +43,8 @@ the URL of an FTP server, by its downloads and uploads.
 
 Any FTP server will do, that of a board without a file system too. Without
 --get and --put it uploads --size bytes as ` + benchFile + `, downloads
-them again, and removes the file in the end. Payload is made up and dropped on
+them again, and removes the file in the end; of 'linerate serve ftp' it takes
+/zero and /sink instead, which need no room. Payload is made up and dropped on
 this side, so that no disk of ours is measured. The host's meters run along, and
 the result says what bounded each direction.`,
 		Example: `  linerate bench ftp://user:password@192.168.1.4/
@@ -93,6 +94,9 @@ func (o *ftpBench) runFTP(cmd *cobra.Command, c cli, rawURL string, out *output)
 	}
 	knobs, err := o.fill(cfg.Path)
 	if err != nil {
+		return err
+	}
+	if err := o.probe(cmd.Context(), cfg); err != nil {
 		return err
 	}
 	cfg.Network = &tunedNetwork{net.Dialer{Control: knobs.Control}, net.ListenConfig{Control: knobs.Control}}
@@ -178,6 +182,27 @@ func (o *ftpBench) fill(base string) (data.Knobs, error) {
 		}
 	}
 	return k, nil
+}
+
+// probe logs in once, so that a wrong password costs no trial, and takes the
+// generated files and the sink of a server of ours in place of bench's own file.
+func (o *ftpBench) probe(ctx context.Context, cfg client.Config) error {
+	conn, err := client.Dial(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	p, own := &o.plan, remoteName(cfg.Path, benchFile)
+	if p.GetName != own || p.PutName != own {
+		return nil
+	}
+	zeros := fmt.Sprintf("/zero/%d", p.Size)
+	if n, err := conn.Size(ctx, zeros); err == nil && n == p.Size {
+		if sink, err := conn.Stat(ctx, "/sink"); err == nil && sink.IsDir() {
+			p.GetName, p.PutName = zeros, "/sink/"+benchFile
+		}
+	}
+	return nil
 }
 
 // remoteName is a name below the directory of the URL.

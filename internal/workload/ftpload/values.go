@@ -27,7 +27,7 @@ func grown(before, after []result.Value) []result.Value {
 // values makes the figures of a trial.
 func (l *Load) values(d Direction, bytes float64, took time.Duration, counted []result.Value) []result.Value {
 	vs := []result.Value{result.Bytes.Of(bytes)}
-	if took > 0 {
+	if took > 0 && bytes > 0 {
 		vs = append(vs, result.Goodput.Of(8*bytes/took.Seconds()))
 	}
 	const gib = 1 << 30
