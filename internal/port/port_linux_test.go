@@ -2,10 +2,13 @@ package port_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"net"
+	"net/netip"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,5 +134,59 @@ func TestClosedMemory(t *testing.T) {
 	b.Close()
 	if _, err := a.Send(make([]port.Frame, 1)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("send on a closed cable: %v", err)
+	}
+}
+
+// The kernel is asked, and the kernel asks.
+func TestNeighboursWithTheKernel(t *testing.T) {
+	l := testnet.NewPair(t, testnet.LinkOptions{})
+	p := in(t, l.A, port.OpenRaw)
+	defer p.Close()
+	mac, err := net.ParseMAC(l.A.MAC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range [][2]netip.Addr{{l.A.IPv4.Addr(), l.B.IPv4.Addr()}, {l.A.IPv6.Addr(), l.B.IPv6.Addr()}} {
+		got, err := port.Resolve(t.Context(), p, mac, end[0], end[1])
+		if err != nil || got.String() != l.B.MAC {
+			t.Errorf("%v is at %v, %v; want %s", end[1], got, err, l.B.MAC)
+		}
+	}
+	if _, err := port.Resolve(t.Context(), p, mac, l.A.IPv4.Addr(), l.A.IPv4.Addr().Next().Next().Next()); !errors.Is(err, port.ErrNoNeighbour) {
+		t.Errorf("nobody: %v, want ErrNoNeighbour", err)
+	}
+
+	ghost := netip.AddrFrom4([4]byte{l.A.IPv4.Addr().As4()[0], l.A.IPv4.Addr().As4()[1], l.A.IPv4.Addr().As4()[2], 77})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- port.Answer(ctx, p, mac, func(a netip.Addr) bool { return a == ghost }) }()
+	if out, err := l.B.Namespace.Run(t.Context(), "ip", "neigh", "show"); err == nil {
+		t.Logf("before: %s", out)
+	}
+	c, err := l.B.Namespace.DialContext(t.Context(), "udp4", ghost.String()+":9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	resolved := false
+	for range 20 {
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		out, err := l.B.Namespace.Run(t.Context(), "ip", "neigh", "show", ghost.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resolved = strings.Contains(out, l.A.MAC); resolved {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if !resolved {
+		t.Errorf("the kernel did not take our answer for %v", ghost)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
