@@ -56,7 +56,7 @@ func (o *output) target() (float64, error) {
 	return v, nil
 }
 
-// deliver shows r, writes it to --out and compares it with --expect. runErr is
+// deliver writes r to --out, shows it and compares it with --expect. runErr is
 // how the run ended; the partial result of a failed run is delivered first.
 func (o *output) deliver(c cli, r *result.Result, runErr error) error {
 	if r == nil {
@@ -69,10 +69,11 @@ func (o *output) deliver(c cli, r *result.Result, runErr error) error {
 	if o.json {
 		show = result.Encode
 	}
-	err := show(c.out, r)
-	if o.file != "" {
-		err = errors.Join(err, writeResult(o.file, r))
+	var err error
+	if o.file != "" { // first: a reader of ours that goes away ends the process
+		err = writeResult(o.file, r)
 	}
+	err = errors.Join(err, show(c.out, r))
 	if runErr == nil { // a run that failed has its own status
 		runErr = o.judge(r)
 	}

@@ -107,7 +107,7 @@ func (m *matrix) fill(trials []result.Trial, row, variant func(result.Trial) str
 			i = len(m.rows)
 			index[k] = i
 			x, _ := strconv.ParseFloat(k, 64) // used only where rows are numbers
-			m.rows = append(m.rows, mrow{name: k, note: t.Note, x: x, cells: map[string][]result.Trial{}})
+			m.rows = append(m.rows, mrow{name: k, trial: t.Name, note: t.Note, x: x, cells: map[string][]result.Trial{}})
 		}
 		m.rows[i].cells[v] = append(m.rows[i].cells[v], t)
 		m.repeats = max(m.repeats, len(m.rows[i].cells[v]))

@@ -39,7 +39,7 @@ type page struct {
 	Title, Headline string
 	Style           template.CSS
 	Script          template.JS
-	Tiles           []tile
+	Tiles, Totals   []tile      // the telling ones; the rest
 	First           *figurePlot // of the trials, full width
 	Others, Folded  []figurePlot
 	Caption         string
@@ -63,17 +63,25 @@ type findingPart struct {
 }
 
 type findingView struct {
-	F                 result.Finding
-	Class, Confidence string
-	Rows              []detail
+	Rule, Class string
+	Seen        []seenView
+	Details     []detail
+}
+
+type seenView struct {
+	F          result.Finding
+	Confidence string
+	Grounds    []detail
 }
 
 func newPage(r *result.Result, more []plot.Plot) page {
 	p := page{
 		R: r, Title: r.Workload.Kind, Headline: headline(r),
 		Style: template.CSS(plot.Style()), Script: template.JS(plot.Script()),
-		Tiles: tiles(r.Totals), Findings: findingParts(r.Findings),
+		Findings: findingParts(r.Findings),
 	}
+	telling, rest := rankedTotals(r.Totals)
+	p.Tiles, p.Totals = tiles(telling), tiles(rest)
 	for i, q := range append(readingPlots(r), more...) {
 		p.Series = append(p.Series, fullPlot(q, "r"+strconv.Itoa(i)))
 	}
@@ -132,13 +140,10 @@ func findingParts(fs []result.Finding) []findingPart {
 	var out []findingPart
 	for _, part := range verdicts() {
 		p := findingPart{Title: part.title}
-		for _, f := range fs {
-			if f.Verdict != part.verdict {
-				continue
-			}
-			v := findingView{F: f, Class: part.class, Rows: details(f)}
-			if f.Confidence > 0 {
-				v.Confidence = fmt.Sprintf("%.0f %%", 100*f.Confidence)
+		for _, g := range groups(fs, part.verdict) {
+			v := findingView{Rule: g.Rule, Class: part.class, Details: details(g.Finding)}
+			for _, f := range g.seen {
+				v.Seen = append(v.Seen, seenView{f, percent(f.Confidence), grounds(f)})
 			}
 			p.List = append(p.List, v)
 		}
@@ -147,6 +152,14 @@ func findingParts(fs []result.Finding) []findingPart {
 		}
 	}
 	return out
+}
+
+// percent shows a share; none where there is none.
+func percent(share float64) string {
+	if share <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
 // notes says what each step changed.

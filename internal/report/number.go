@@ -42,7 +42,7 @@ func newScale(unit string, vs []float64) scale {
 		s.unit = ""
 	case "s", "s/B":
 		for _, p := range []scale{{unit: "n", div: 1e-9}, {unit: "µ", div: 1e-6}, {unit: "m", div: 1e-3}} {
-			if mid > 0 && mid < p.div*1000 {
+			if mid > 0 && mid < p.div*999.5 {
 				s = scale{unit: p.unit + unit, div: p.div}
 				break
 			}

@@ -222,3 +222,26 @@ func TestFigure(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelThatRepeatsAParameter must not split a figure in two.
+func TestLabelThatRepeatsAParameter(t *testing.T) {
+	var trials []result.Trial
+	for _, d := range []string{"tx", "rx"} {
+		trials = append(trials, result.Trial{Name: "64 B", Params: map[string]string{"direction": d}, Values: []result.Value{result.Goodput.Of(1e6, "direction", d, "stream", "1")}})
+	}
+	if got := newMatrix(trials).ranked(); len(got) != 1 || got[0].labels != "stream=1" {
+		t.Errorf("figures %+v, want one", got)
+	}
+}
+
+// TestOneExplanationIsSaidOnce: what three trials share is not printed thrice.
+func TestOneExplanationIsSaidOnce(t *testing.T) {
+	r := &result.Result{}
+	for _, name := range []string{"64 B", "512 B", "1448 B"} {
+		r.Findings = append(r.Findings, result.Finding{Rule: "cpu.one-core", Trial: name, Verdict: result.Limits, Text: "a core is full", Trade: "bursts"})
+	}
+	got := render(t, Text, r)
+	if strings.Count(got, "cpu.one-core") != 1 || strings.Count(got, "bursts") != 1 || strings.Count(got, "a core is full") != 3 {
+		t.Errorf("got:\n%s", got)
+	}
+}

@@ -86,12 +86,26 @@ func (t *text) totals(r *result.Result) {
 	t.section("Totals")
 	g := grid{}
 	value := column{left: true}
-	for _, v := range r.Totals {
+	telling, rest := rankedTotals(r.Totals)
+	for _, v := range telling {
 		g.names.cells = append(g.names.cells, printable(qualified(v)))
 		value.cells = append(value.cells, printable(figure(v)))
 	}
 	g.cols = []column{value}
 	t.grid(g)
+	if len(rest) > 0 {
+		t.line("  and %d more in HTML, CSV and JSON", len(rest))
+	}
+}
+
+// rankedTotals splits totals into the most telling, in order, and the rest.
+func rankedTotals(totals []result.Value) (telling, rest []result.Value) {
+	const most = 12
+	rank := ranks()
+	all := slices.Clone(totals)
+	slices.SortStableFunc(all, func(a, b result.Value) int { return rank[a.Metric] - rank[b.Metric] })
+	n := min(most, len(all))
+	return all[:n], all[n:]
 }
 
 // grid writes g without an empty head.
@@ -149,6 +163,9 @@ func (t *text) readings(r *result.Result) {
 				continue
 			}
 			s, sc := result.Summarize(c.v), newScale(v.unit, c.v)
+			if v.unit == "bit/s" {
+				sc = rateScales(c.v)[0]
+			}
 			g.names.cells = append(g.names.cells, printable(strings.TrimSpace(v.title+" "+c.name)))
 			for j, cell := range []string{sc.show(s.Min), sc.show(s.Median), sc.show(s.Max), sc.unit, sparkline(c.v, 24)} {
 				cols[j].cells = append(cols[j].cells, cell)

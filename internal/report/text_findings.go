@@ -21,55 +21,98 @@ func verdicts() []verdictPart {
 	}
 }
 
+// findingGroup is findings that differ only in what they were seen in: one
+// explanation, said once.
+type findingGroup struct {
+	result.Finding // the first
+	seen           []result.Finding
+}
+
+// groups gathers the findings of one verdict that follow from the same rule and
+// lead to the same levers.
+func groups(fs []result.Finding, verdict string) []findingGroup {
+	var out []findingGroup
+	index := map[string]int{}
+	for _, f := range fs {
+		if f.Verdict != verdict {
+			continue
+		}
+		key := strings.Join([]string{f.Rule, advice(f.Levers), f.Gain, f.Trade, f.Ref}, "\x00")
+		i, seen := index[key]
+		if !seen {
+			i = len(out)
+			index[key] = i
+			out = append(out, findingGroup{Finding: f})
+		}
+		out[i].seen = append(out[i].seen, f)
+	}
+	return out
+}
+
 // findings shows each explanation with its evidence and what to do about it.
 func (t *text) findings(r *result.Result) {
 	for _, part := range verdicts() {
-		open := false
-		for _, f := range r.Findings {
-			if f.Verdict != part.verdict {
-				continue
-			}
-			if !open {
+		for i, g := range groups(r.Findings, part.verdict) {
+			if i == 0 {
 				t.section(part.title)
-				open = true
 			}
-			t.finding(f)
+			t.line("  %s", printable(g.Rule))
+			for _, f := range g.seen {
+				t.seen(f)
+			}
+			for _, d := range details(g.Finding) {
+				t.item(4, d.Label, d.Body)
+			}
 		}
 	}
 }
 
-func (t *text) finding(f result.Finding) {
-	head := f.Rule
+// seen shows where a finding was made and what it rests on.
+func (t *text) seen(f result.Finding) {
+	for i, l := range wrap(printable(sentence(f)), width-6) {
+		t.line("%s%s", strings.Repeat(" ", 4+2*min(i, 1)), l)
+	}
+	for _, d := range grounds(f) {
+		t.item(6, d.Label, d.Body)
+	}
+}
+
+// sentence is the text of a finding with its trial and confidence.
+func sentence(f result.Finding) string {
+	s := f.Text
 	if f.Trial != "" {
-		head = f.Trial + ": " + head
+		s = f.Trial + ": " + s
 	}
 	if f.Confidence > 0 {
-		head += fmt.Sprintf(" (confidence %.0f %%)", 100*f.Confidence)
+		s += fmt.Sprintf(" (confidence %.0f %%)", 100*f.Confidence)
 	}
-	t.line("  %s", printable(head))
-	for _, l := range wrap(printable(f.Text), width-4) {
-		t.line("    %s", l)
-	}
-	for _, d := range details(f) {
-		t.item(4, d.Label, d.Body)
-	}
+	return s
 }
 
 // detail is a labelled line below a finding.
 type detail struct{ Label, Body string }
 
-// details are what a finding rests on and leads to, without the empty ones.
-func details(f result.Finding) []detail {
-	all := []detail{
+// grounds are what a single finding rests on.
+func grounds(f result.Finding) []detail {
+	return filled([]detail{
 		{"evidence", evidence(f.Evidence)},
 		{"against", strings.Join(f.Against, "; ")},
+		{"frames", frames(f)},
+	})
+}
+
+// details are what a finding leads to.
+func details(f result.Finding) []detail {
+	return filled([]detail{
 		{"turn", advice(f.Levers)},
 		{"gain", f.Gain},
 		{"trade", f.Trade},
 		{"next", f.Next},
-		{"frames", frames(f)},
 		{"source", f.Ref},
-	}
+	})
+}
+
+func filled(all []detail) []detail {
 	return slices.DeleteFunc(all, func(d detail) bool { return d.Body == "" })
 }
 

@@ -118,7 +118,7 @@ func (m matrix) boundColumn(findings []result.Finding) []column {
 	for _, r := range m.rows {
 		var all []string
 		for _, v := range m.variants {
-			rules := bounds(findings, r.name, v)
+			rules := bounds(findings, r.trial, v)
 			any = any || rules != ""
 			if rules == "" {
 				rules = "-"

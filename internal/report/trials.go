@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/linerate/linerate/result"
@@ -18,6 +19,7 @@ type matrix struct {
 
 type mrow struct {
 	name, note string
+	trial      string // name of the trials, which findings refer to
 	x          float64
 	cells      map[string][]result.Trial // by variant
 }
@@ -42,7 +44,7 @@ func (m matrix) ranked() []figureKey {
 		for _, v := range m.variants {
 			for _, t := range r.cells[v] {
 				for _, x := range t.Values {
-					k := figureKey{x.Metric, labels(x.Labels), x.Unit}
+					k := keyIn(t, x)
 					if !slices.Contains(keys, k) {
 						keys = append(keys, k)
 						sets[x.Metric]++
@@ -60,7 +62,11 @@ func (m matrix) ranked() []figureKey {
 // ranks orders metrics for a reader: what a link is judged by, then gauges in
 // the order of the metric table, then counters.
 func ranks() map[string]int {
-	first := []result.Metric{result.Goodput, result.LineLimit, result.CPUPerGiB, result.FrameRate, result.BytesPerACK, result.FrameSize}
+	first := []result.Metric{
+		result.Goodput, result.LineLimit, result.LossRatio, result.TransactionRate, result.Latency, result.CPUPerGiB, result.FrameRate,
+		result.BytesPerACK, result.FrameSize, result.Jitter, result.MessageRate, result.CPUPerByte, result.CPUShare, result.TCPRetransmits,
+		result.TCPRTT, result.TCPWindow,
+	}
 	rank := map[string]int{}
 	all := result.Metrics()
 	for i, m := range all {
@@ -85,7 +91,7 @@ func collect(trials []result.Trial, k figureKey) []float64 {
 	var out []float64
 	for _, t := range trials {
 		for _, v := range t.Values {
-			if v.Metric == k.metric && labels(v.Labels) == k.labels {
+			if v.Metric == k.metric && keyIn(t, v).labels == k.labels {
 				out = append(out, v.V)
 			}
 		}
@@ -98,5 +104,13 @@ func (m matrix) has(metric result.Metric) bool {
 	return slices.ContainsFunc(m.ranked(), func(k figureKey) bool { return k.metric == metric.Name })
 }
 
-// key of a metric without labels.
+// keyIn identifies a value of a trial. A label that repeats a parameter, such as
+// the direction, tells nothing.
+func keyIn(t result.Trial, v result.Value) figureKey {
+	own := maps.Clone(v.Labels)
+	maps.DeleteFunc(own, func(k, s string) bool { p, ok := t.Params[k]; return ok && p == s })
+	return figureKey{v.Metric, labels(own), v.Unit}
+}
+
+// keyOf identifies a metric without labels.
 func keyOf(m result.Metric) figureKey { return figureKey{metric: m.Name, unit: m.Unit} }
