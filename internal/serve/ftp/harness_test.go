@@ -84,6 +84,14 @@ type peer struct {
 	conn net.Conn
 	r    *bufio.Reader
 	conf *tls.Config // nil: data in clear
+	open []net.Conn  // what hangUp closes
+}
+
+// hangUp closes every connection of the client.
+func (p *peer) hangUp() {
+	for _, c := range p.open {
+		c.Close()
+	}
 }
 
 // dial connects and takes the greeting.
@@ -93,8 +101,8 @@ func dial(t testing.TB, addr string) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
-	p := &peer{t: t, tcp: c, conn: c, r: bufio.NewReader(c)}
+	p := &peer{t: t, tcp: c, conn: c, r: bufio.NewReader(c), open: []net.Conn{c}}
+	t.Cleanup(p.hangUp)
 	p.want(220)
 	return p
 }
@@ -188,7 +196,7 @@ func (p *peer) dialData(port uint16) *net.TCPConn {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.t.Cleanup(func() { c.Close() })
+	p.open = append(p.open, c)
 	c.SetDeadline(time.Now().Add(patience))
 	return c.(*net.TCPConn)
 }
@@ -275,7 +283,7 @@ func certify(t testing.TB) (server, client *tls.Config) {
 func (p *peer) secure(conf *tls.Config) {
 	p.t.Helper()
 	p.do(234, "AUTH TLS")
-	c := tls.Client(p.tcp, conf)
+	c := tls.Client(&recordConn{Conn: p.tcp}, conf)
 	if err := c.Handshake(); err != nil {
 		p.t.Fatal(err)
 	}

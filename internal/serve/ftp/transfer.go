@@ -95,7 +95,6 @@ func (x *session) openAndMove(ctx context.Context, t *transfer, move mover) (ope
 	if x.deflate {
 		c = newDeflateConn(c)
 	}
-	t.start = time.Now()
 	t.stats, err = move(ctx, c, data.Options{
 		Knobs: x.srv.cfg.Knobs, Limit: x.limit, Stall: x.srv.cfg.Timeouts.Stall, Moved: &t.moved,
 	})

@@ -30,7 +30,7 @@ func diskStore(t testing.TB, dir string, o disk.Options) func(users.Account) (st
 
 // large is more than socket buffers hold, so that a transfer of it waits for
 // the peer.
-const large = 32 << 20
+const large = 16 << 20
 
 // abort sends ABOR as a client does that follows RFC 959 to the letter: IP and
 // the mark of a Synch as urgent data.
@@ -310,7 +310,7 @@ func TestQuotaAndSpace(t *testing.T) {
 	p, q := login(t, r.addr), login(t, r.addr)
 	c := p.passive()
 	p.do(150, "STOR big")
-	go c.Write(noise(8 << 20))
+	go c.Write(make([]byte, 8<<20))
 	p.want(552)
 	c.Close()
 	q.do(200, "NOOP")
@@ -319,7 +319,7 @@ func TestQuotaAndSpace(t *testing.T) {
 	p, q = login(t, m.addr), login(t, m.addr)
 	c = p.passive()
 	p.do(150, "STOR big")
-	go c.Write(noise(96 << 20))
+	go c.Write(make([]byte, 96<<20))
 	p.want(452)
 	c.Close()
 	p.do(229, "EPSV")

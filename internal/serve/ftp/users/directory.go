@@ -27,11 +27,13 @@ type Directory struct {
 	throttle *Throttle
 	work     chan struct{} // a place for each hash computed at a time, which takes megabytes
 
-	key      [32]byte // of this process, for proven
-	mu       sync.Mutex
-	proven   map[[32]byte]struct{} // logins that were right, so that each costs the hash once
-	maxProof int
+	key    [32]byte // of this process, for proven
+	mu     sync.Mutex
+	proven map[[32]byte]struct{} // logins that were right, so that each costs the hash once
 }
+
+// maxProven bounds the logins remembered.
+const maxProven = 4096
 
 // Load reads the users file name. throttle keeps its count from one Directory
 // to the next, as a reload must not give an attacker new tries.
@@ -51,7 +53,7 @@ func Load(name string, throttle *Throttle) (*Directory, error) {
 func newDirectory(users map[string]entry, throttle *Throttle) *Directory {
 	d := &Directory{
 		users: users, decoy: Hash(rand.Text()), throttle: throttle, work: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		proven: map[[32]byte]struct{}{}, maxProof: 4096,
+		proven: map[[32]byte]struct{}{},
 	}
 	_, _ = rand.Read(d.key[:])
 	for _, e := range users { // hashes of one file cost alike; the decoy must too
@@ -79,11 +81,11 @@ func (d *Directory) Login(ctx context.Context, user, password string, peer netip
 	if !known {
 		e.hash = d.decoy
 	}
-	right, err := d.check(ctx, user, e.hash, password)
+	right, err := d.check(ctx, e, password)
 	if err != nil {
 		return Account{}, err
 	}
-	if !right || !known {
+	if !right {
 		d.throttle.fail(peer)
 		return Account{}, fmt.Errorf("user %q: %w", user, ErrRefused)
 	}
@@ -91,8 +93,9 @@ func (d *Directory) Login(ctx context.Context, user, password string, peer netip
 	return e.Account, nil
 }
 
-func (d *Directory) check(ctx context.Context, user, hash, password string) (bool, error) {
-	proof := d.proof(user, hash, password)
+// check reports whether e, an account or the nameless decoy, has this password.
+func (d *Directory) check(ctx context.Context, e entry, password string) (bool, error) {
+	proof := d.proof(e.Name, e.hash, password)
 	d.mu.Lock()
 	_, seen := d.proven[proof]
 	d.mu.Unlock()
@@ -105,12 +108,12 @@ func (d *Directory) check(ctx context.Context, user, hash, password string) (boo
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	if !verify(hash, password) {
+	if !verify(e.hash, password) || e.Name == "" {
 		return false, nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.proven) >= d.maxProof {
+	if len(d.proven) >= maxProven {
 		clear(d.proven)
 	}
 	d.proven[proof] = struct{}{}

@@ -34,8 +34,8 @@ func NewThrottle() *Throttle {
 // maxDelay bounds the wait before a password is looked at.
 const maxDelay = 4 * time.Second
 
-// maxAddresses bounds the addresses remembered; when there are more, those that
-// would be forgotten soonest matter least.
+// maxAddresses bounds the addresses remembered; beyond it any one of them makes
+// room for the next.
 const maxAddresses = 1 << 16
 
 // network is what counts as one attacker: an address, or a /64 of IPv6.
@@ -82,10 +82,9 @@ func (t *Throttle) fail(peer netip.Addr) {
 	defer t.mu.Unlock()
 	now, net := time.Now(), network(peer)
 	if len(t.wrong) >= maxAddresses {
-		for k, a := range t.wrong {
-			if t.left(a, now) == 0 || len(t.wrong) >= maxAddresses {
-				delete(t.wrong, k)
-			}
+		for k := range t.wrong {
+			delete(t.wrong, k)
+			break
 		}
 	}
 	t.wrong[net] = attempts{n: min(t.left(t.wrong[net], now)+1, t.Most), last: now}
