@@ -128,10 +128,37 @@ func (c *climb) finish() *result.Result {
 			c.r.Findings = append(c.r.Findings, f)
 		}
 	}
+	if share := strangers(c.r.Trials); share > quiet {
+		c.gap("quiet", fmt.Sprintf("other programs took %.0f %% of this machine's cores meanwhile; figures of an idle machine are higher", 100*share))
+	}
 	if n := len(c.r.Trials); n > 0 {
 		c.r.Totals = ladderTotals(c.views(c.r.Trials[n-1].Name))
 	}
 	return c.r
+}
+
+// quiet is the share of the cores that other programs may take before the
+// Result says so.
+const quiet = 0.1
+
+// strangers returns the share of all cores' time that went to programs other
+// than client and server. Only time outside the kernel tells: within it, cores
+// work for our connection in whatever program's time it is.
+func strangers(trials []result.Trial) float64 {
+	var all, ours, cores float64
+	for _, t := range trials {
+		for _, mode := range []string{"user", "nice"} {
+			s, _ := result.Sum(t.Values, result.CPUSeconds, "mode", mode)
+			all += s
+		}
+		s, _ := result.Sum(t.Values, result.ProcessCPU, "mode", "user")
+		ours += s
+		cores += t.Duration.Seconds() * float64(runtime.NumCPU())
+	}
+	if cores == 0 {
+		return 0
+	}
+	return max(0, all-ours) / cores
 }
 
 // ladderTotals are the goodputs of the highest step reached.

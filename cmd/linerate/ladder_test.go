@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,5 +236,20 @@ func TestLadderText(t *testing.T) {
 	b.Reset()
 	if err := ladderText(&b, &result.Result{Ending: result.Failed, Error: "no"}); err != nil || !strings.Contains(b.String(), "failed: no") {
 		t.Errorf("%v %q", err, b.String())
+	}
+}
+
+func TestLadderTellsOfStrangers(t *testing.T) {
+	second := float64(runtime.NumCPU())
+	trial := result.Trial{Duration: time.Second, Values: []result.Value{
+		result.CPUSeconds.Of(0.5*second, "cpu", "0", "mode", "user"), result.CPUSeconds.Of(0.2*second, "cpu", "1", "mode", "nice"),
+		result.CPUSeconds.Of(0.3*second, "cpu", "0", "mode", "system"), result.ProcessCPU.Of(0.1*second, "process", "server", "mode", "user"),
+		result.ProcessCPU.Of(0.3*second, "process", "server", "mode", "system"),
+	}}
+	if got := strangers([]result.Trial{trial, trial}); math.Abs(got-0.6) > 1e-9 {
+		t.Errorf("strangers took %v of the cores, want 0.6", got)
+	}
+	if got := strangers(nil); got != 0 {
+		t.Errorf("%v without trials", got)
 	}
 }

@@ -84,8 +84,13 @@ type snapshot struct {
 	untrack func()
 }
 
-// after waits, then takes the first snapshot of the transfer.
+// after waits until bytes move and then for d, and takes the first snapshot.
 func (t *ladderTrial) after(ctx context.Context, d time.Duration, ended <-chan error) (*snapshot, error) {
+	for t.moved.Load() == 0 {
+		if err := pause(ctx, time.Millisecond, ended); err != nil {
+			return nil, err
+		}
+	}
 	if err := pause(ctx, d, ended); err != nil {
 		return nil, err
 	}

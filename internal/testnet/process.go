@@ -41,7 +41,7 @@ func (n *Namespace) Start(ctx context.Context, argv ...string) (*Process, error)
 		done: make(chan struct{}), change: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = (*sink)(p), (*sink)(p)
 	p.cmd.SysProcAttr = dieWithParent()
-	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
+	p.cmd.Cancel = p.terminate
 	p.cmd.WaitDelay = grace
 	var err error
 	if p.cmd.Dir, err = os.Getwd(); err != nil { // the kept thread has a directory of its own
@@ -77,6 +77,14 @@ func (s *sink) Write(b []byte) (int, error) {
 	close(s.change)
 	s.change = make(chan struct{})
 	return len(b), nil
+}
+
+// terminate asks the child to end; where a system cannot ask, it is killed.
+func (p *Process) terminate() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return p.cmd.Process.Kill()
+	}
+	return nil
 }
 
 func (p *Process) reap() {
@@ -122,7 +130,9 @@ func (p *Process) Await(ctx context.Context, text string) (string, error) {
 		case <-change:
 			continue
 		case <-p.done:
-			why = cmpErr(p.err, errors.New("it ended"))
+			if why = p.err; why == nil {
+				why = errors.New("it ended")
+			}
 		case <-ctx.Done():
 			why = context.Cause(ctx)
 		}
@@ -131,13 +141,6 @@ func (p *Process) Await(ctx context.Context, text string) (string, error) {
 		}
 		return "", fmt.Errorf("testnet: %s did not write %q: %w: last line %q", p.cmd.Path, text, why, lastLine(out))
 	}
-}
-
-func cmpErr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // Wait waits for the child's own end; its error carries the last line of the
