@@ -27,6 +27,7 @@ func newRoot(c cli) *cobra.Command {
 		newDiff(c),
 		newDoctor(c),
 		newGet(c),
+		newImport(c),
 		newLs(c),
 		newPut(c),
 		newLadder(c),
@@ -35,6 +36,7 @@ func newRoot(c cli) *cobra.Command {
 		newServe(c),
 		newTune(c),
 		newVersion(c),
+		newWatch(c),
 	)
 	groupVerbs(cmd)
 	strictArgs(cmd)

@@ -16,7 +16,7 @@ trap 'exit 1' HUP INT TERM
 
 # keep FILE: copy standard input there, or note that it was empty.
 keep() {
-	mkdir -p "$dir/${1%/*}"
+	[ -d "$dir/${1%/*}" ] || mkdir -p "$dir/${1%/*}"
 	cat > "$dir/$1" 2>/dev/null
 	[ -s "$dir/$1" ] && return
 	rm -f "$dir/$1"
@@ -25,7 +25,7 @@ keep() {
 
 # copy FILE: take a file of the kernel, or note that it cannot be read.
 copy() {
-	mkdir -p "$dir/${1%/*}"
+	[ -d "$dir/${1%/*}" ] || mkdir -p "$dir/${1%/*}"
 	cat "/$1" > "$dir/$1" 2>/dev/null && return
 	rm -f "$dir/$1"
 	echo "$1: cannot be read" >> "$dir/gaps"
