@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ type streamFlags struct {
 
 	direction, rate, pacing, message, bytes, window, sendBuffer, recvBuffer, zerocopy string
 	bind, dialect, preset, transaction, sweep, cpus, line                             string
-	reverse, bidir, v4, v6                                                            bool
+	reverse, bidir, directionGiven, v4, v6                                            bool
 	dscp, repeats                                                                     int
 	every                                                                             time.Duration
 	iperf3JSON                                                                        bool
@@ -265,8 +266,8 @@ func withPort(target string, port int) string {
 func record(ctx context.Context, d stream.Dialect, target string, t stream.Test, every time.Duration) (*result.Result, stream.Outcome, error) {
 	// Each stream has a thread; the runtime needs some beside them.
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), t.Senders()+t.Receivers()+2))
-	meters := hostMeters()
 	sockets := &tcpinfo.Sockets{}
+	_, ifname := localInterface(withPort(target, 1))
 	w := &stream.Client{Test: t, Dialect: d, Peer: target}
 	if t.Protocol == stream.TCP {
 		w.Track = func(i int, s *stream.Stream) func() {
@@ -279,7 +280,7 @@ func record(ctx context.Context, d stream.Dialect, target string, t stream.Test,
 		}
 	}
 	r, err := measure.Record(ctx, w, measure.Options{
-		Every: every, Meters: append(meters, sockets), Ends: []result.End{{Role: "tester", Host: hostname()}, {Role: "dut", Host: target}},
+		Every: every, Meters: append(ftpMeters(ifname), sockets), Ends: []result.End{{Role: "tester", Host: hostname()}, {Role: "dut", Host: target}},
 		Totals: func(r *result.Result) []result.Value { return append(w.Outcome().Values(), grown(r)...) },
 	})
 	o := w.Outcome()
@@ -303,11 +304,17 @@ func hostMeters() []measure.Meter {
 }
 
 // grown returns what the meters counted from the first reading to the last.
+// Counters that stood still are left out, so are those of our own overhead; the
+// readings have them all.
 func grown(r *result.Result) []result.Value {
 	if len(r.Readings) < 2 {
 		return nil
 	}
-	return result.Delta(r.Readings[0].Values, r.Readings[len(r.Readings)-1].Values)
+	vs := result.Delta(r.Readings[0].Values, r.Readings[len(r.Readings)-1].Values)
+	return slices.DeleteFunc(vs, func(v result.Value) bool {
+		m, known := result.Lookup(v.Metric)
+		return v.Metric == result.MeterCost.Name || known && m.Kind == result.Counter && v.V == 0
+	})
 }
 
 func hostname() string {

@@ -6,7 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linerate/linerate/internal/explain"
+	wire "github.com/linerate/linerate/internal/wire/iperf3"
 	"github.com/linerate/linerate/internal/workload/stream"
+	"github.com/linerate/linerate/result"
 )
 
 func newBenchTCP(c cli) *cobra.Command {
@@ -29,6 +32,7 @@ func newBenchTCP(c cli) *cobra.Command {
 	f.Lookup("zerocopy").NoOptDefVal = string(stream.Sendfile)
 	f.BoolVar(&s.test.Discard, "skip-rx-copy", false, "drop received payload in the kernel (MSG_TRUNC)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s.directionGiven = given(cmd)
 		return benchStream(cmd.Context(), c, out, s, stream.TCP, args[0])
 	}
 	return cmd
@@ -36,27 +40,40 @@ func newBenchTCP(c cli) *cobra.Command {
 
 // benchStream measures what the flags ask and shows it.
 func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stream.Protocol, target string) error {
-	if _, err := out.target(); err != nil {
-		return err
-	}
 	t, err := s.fill(p)
 	if err != nil {
 		return err
+	}
+	if s.sweep != "" || s.repeats > 1 {
+		r, err := s.series(ctx, target, t)
+		return out.deliver(c, r, err)
 	}
 	d, err := s.peer(target, t)
 	if err != nil {
 		return err
 	}
-	if s.sweep != "" || s.repeats > 1 {
-		r, err := s.series(ctx, d, target, t)
-		return out.deliver(c, r, err)
+	l, err := lineTo(target, s.line)
+	if err != nil {
+		return err
 	}
 	r, o, err := record(ctx, d, target, t, s.every)
+	if limit := l.limit(t); r != nil && limit > 0 {
+		r.Totals = append(r.Totals, result.LineLimit.Of(limit))
+	}
+	if r != nil {
+		r.Findings = explain.Explain(r)
+	}
 	if s.iperf3JSON {
-		return deliverIperf3(c, out, r, o, s, err)
+		return s.deliverIperf3(c, out, r, o, withPort(target, wire.Port), err)
 	}
 	if o.Remote != nil && o.Remote.Output != "" && !out.json {
 		fmt.Fprintf(c.out, "server output:\n%s\n", o.Remote.Output)
 	}
 	return out.deliver(c, r, err)
+}
+
+// given reports whether the user chose a direction.
+func given(cmd *cobra.Command) bool {
+	f := cmd.Flags()
+	return f.Changed("direction") || f.Changed("reverse") || f.Changed("bidir")
 }

@@ -22,6 +22,7 @@ func newBenchUDP(c cli) *cobra.Command {
 	f.BoolVar(&s.test.Counters32, "udp-counters-32bit", false, "32-bit sequence numbers, for iperf3 servers older than 3.1")
 	f.BoolVar(&s.test.Socket.DontFrag, "dont-fragment", false, "set the DF bit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s.directionGiven = given(cmd)
 		return benchStream(cmd.Context(), c, out, s, stream.UDP, args[0])
 	}
 	return cmd

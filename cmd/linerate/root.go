@@ -28,6 +28,7 @@ func newRoot(c cli) *cobra.Command {
 		newDoctor(c),
 		newGet(c),
 		newImport(c),
+		newImport(c),
 		newLs(c),
 		newPut(c),
 		newLadder(c),

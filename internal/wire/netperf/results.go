@@ -31,7 +31,7 @@ const (
 	sTransactions, sElapsed, sCPU, sUser    = 9, 10, 11, 12
 	sMethod, sCPUs, sPeakID, sPeakUtil      = 18, 19, 20, 21
 	sPCI, sRetransmits                      = 22, 26
-	sCongestionAt, sCongestionLen           = 108 + 16 + 5*32, 16
+	sCongestionAt, sCongestionLen           = 108 + 16 + 4*32 + 16, 16
 )
 
 // Message returns r as the results of a request of type t.

@@ -37,9 +37,9 @@ func (o Outcome) Values() []result.Value {
 	return append(vs, o.cpu()...)
 }
 
-// sides returns what the sending and the receiving end counted in a direction;
+// Sides returns what the sending and the receiving end counted in a direction;
 // nil for an end that said nothing.
-func (o Outcome) sides(d Direction) (sent, got *Report, from, to Counts) {
+func (o Outcome) Sides(d Direction) (sent, got *Report, from, to Counts) {
 	role := Sender
 	sent, got = &o.Own, o.Remote
 	if d == Receive {
@@ -61,7 +61,7 @@ func (o Outcome) sides(d Direction) (sent, got *Report, from, to Counts) {
 }
 
 func (o Outcome) direction(d Direction) []result.Value {
-	sent, got, from, to := o.sides(d)
+	sent, got, from, to := o.Sides(d)
 	label := []string{"direction", string(d)}
 	var vs []result.Value
 	if got != nil && got.Elapsed > 0 {

@@ -59,6 +59,8 @@ func report(r wire.Results, ids map[int]int, streams []*stream.Stream) (stream.R
 			out.Elapsed = d
 		}
 	}
+	share := func(percent float64) time.Duration { return time.Duration(percent / 100 * float64(out.Elapsed)) }
+	out.User, out.System = share(r.CPUUser), share(r.CPUSystem)
 	return out, nil
 }
 
