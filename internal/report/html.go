@@ -45,6 +45,7 @@ type page struct {
 	Caption         string
 	Tables          []htmlTable // the telling figures; the rest
 	Notes           []detail
+	NotesTitle      string
 	Findings        []findingPart
 	Series          []figurePlot
 }
@@ -94,7 +95,10 @@ func newPage(r *result.Result, more []plot.Plot) page {
 // trials shows the telling figures in full and folds the rest away.
 func (p *page) trials(m matrix, findings []result.Finding) {
 	telling, rest := m.figures()
-	p.Notes, p.Caption = m.notes(), m.caption()
+	p.Notes, p.NotesTitle, p.Caption = m.notes(), "Notes", m.caption()
+	if m.head == stepParam {
+		p.NotesTitle = "What each step changed"
+	}
 	p.Tables = append(p.Tables, newHTMLTable(m, telling, findings))
 	plots := m.plots(telling)
 	if len(plots) > 0 {

@@ -89,7 +89,7 @@ func logTicks(lo, hi float64, n int) []float64 {
 // unit without a dimension gets none below 10,000.
 func prefix(v float64, unit string) (div float64, name string) {
 	v = math.Abs(v)
-	if unit == "s" {
+	if unit == "s" || unit == "s/B" {
 		for _, p := range []struct {
 			div  float64
 			name string

@@ -90,7 +90,7 @@ func TestPrefix(t *testing.T) {
 		v    float64
 		unit string
 		want string
-	}{{941e6, "bit/s", "M"}, {1e9, "bit/s", "M"}, {52e9, "bit/s", "G"}, {1514, "B", ""}, {65536, "B", "k"}, {0.0006, "s", "µ"}, {30, "s", ""}, {3000, "1", ""}, {0, "bit/s", ""}} {
+	}{{941e6, "bit/s", "M"}, {1e9, "bit/s", "M"}, {52e9, "bit/s", "G"}, {1514, "B", ""}, {65536, "B", "k"}, {0.0006, "s", "µ"}, {3e-9, "s/B", "n"}, {30, "s", ""}, {3000, "1", ""}, {0, "bit/s", ""}} {
 		if _, got := prefix(c.v, c.unit); got != c.want {
 			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
 		}
