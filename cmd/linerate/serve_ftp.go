@@ -27,8 +27,9 @@ func newServeFTP(c cli) *cobra.Command {
 Running transfers may then finish; SIGHUP reads the users file and the certificate again.
 
 Without --users the login is user/password and only this host can reach it.
-In every root there are /zero, whose files have any length (get /zero/292MB), and
-/sink, which counts what is put there and drops it.`,
+The store in memory also has /zero, whose files have the length that their name
+says (get /zero/292MB), and /sink, which counts what is put there and drops it
+(and hashes it below /sink/sha256): get and put then cost no storage.`,
 		Example: `  linerate serve ftp                                         memory, on 127.0.0.1:2121, user/password
   linerate serve ftp passwd alice >> users                   make a login
   linerate serve ftp /srv/files --users users --listen :21 --tls auto
@@ -49,7 +50,7 @@ In every root there are /zero, whose files have any length (get /zero/292MB), an
 // serveFTPOptions are the flags of serve ftp.
 type serveFTPOptions struct {
 	dir, users, memory string
-	readOnly           bool
+	populate, readOnly bool
 
 	listen, implicit, proxies []string
 	ports, advertise          string
@@ -68,6 +69,7 @@ func (o *serveFTPOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.users, "users", "", "`FILE` of logins; see 'linerate serve ftp passwd --help'")
 	f.StringVar(&o.memory, "memory", "512MiB", "`SIZE` of the store in memory")
+	f.BoolVar(&o.populate, "populate", false, "take the store's memory from the system at the start, so that the first uploads are as fast as later ones")
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse everything that changes files")
 
 	f.StringArrayVar(&o.listen, "listen", []string{"127.0.0.1:2121"}, "`ADDRESS` to listen on; may be repeated; systemd's sockets go first")

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/linerate/linerate/internal/serve/ftp/store"
+	"github.com/linerate/linerate/internal/serve/ftp/store/synthetic"
+	"github.com/linerate/linerate/internal/serve/ftp/users"
 	wire "github.com/linerate/linerate/internal/wire/ftp"
 )
 
@@ -442,4 +445,17 @@ func TestModeZ(t *testing.T) { // draft-preston-ftpext-deflate
 	c.Write(packed[:len(packed)/2])
 	c.Close()
 	p.want(426)
+}
+
+func TestAbortOfAHash(t *testing.T) {
+	zero, err := synthetic.NewZero()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zero.Close()
+	p := login(t, serve(t, Config{Store: func(users.Account) (store.Store, error) { return zero, nil }}).addr)
+	p.send("HASH 100TB\r\nNOOP\r\nABOR\r\n")
+	p.want(426)
+	p.want(200)
+	p.want(226)
 }

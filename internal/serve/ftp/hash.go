@@ -96,9 +96,9 @@ func (x *session) cmdHash(arg string) wire.Reply {
 			first, end = x.hash.first, min(x.hash.last+1, i.Size)
 		}
 		x.hash.ranged = false
-		sum, err := x.sum(name, x.hash.name, first, end)
+		sum, err := x.sum(name, i, x.hash.name, first, end)
 		if err != nil {
-			return x.failure(err)
+			return x.moveFailure(err)
 		}
 		return wire.NewReply(213, "%s %d-%d %s %s", x.hash.name, first, max(first, end-1), sum, arg)
 	})
@@ -113,9 +113,9 @@ func xhash(algorithm string) func(*session, string) wire.Reply {
 			return wire.NewReply(501, "Syntax: path [<sp> first <sp> end]")
 		}
 		return x.onFile(file, func(name string, i store.Info) wire.Reply {
-			sum, err := x.sum(name, algorithm, first, min(end, i.Size))
+			sum, err := x.sum(name, i, algorithm, first, min(end, i.Size))
 			if err != nil {
-				return x.failure(err)
+				return x.moveFailure(err)
 			}
 			return wire.NewReply(250, "%s", strings.ToUpper(sum))
 		})
@@ -147,15 +147,22 @@ func cutRange(arg string) (file string, first, end int64, ok bool) {
 	return file, first, end, first <= end
 }
 
-// sum hashes the bytes of a file from first up to end.
-func (x *session) sum(name, algorithm string, first, end int64) (string, error) {
+// sum hashes the bytes of a file from first up to end. ABOR ends it, as it may
+// take as long as a transfer.
+func (x *session) sum(name string, i store.Info, algorithm string, first, end int64) (string, error) {
+	if algorithm == "SHA-256" && i.SHA256 != nil && first == 0 && end == i.Size {
+		return hex.EncodeToString(i.SHA256), nil
+	}
 	r, err := x.store.Open(x.ctx, name, first)
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
+	ctx, cancel := context.WithCancelCause(x.ctx)
+	defer cancel(nil)
+	defer x.watch(cancel)()
 	h := newHash(algorithm)
-	if _, err := io.Copy(h, &stopped{x.ctx, io.LimitReader(r, end-first)}); err != nil {
+	if _, err := io.Copy(h, &stopped{ctx, io.LimitReader(r, end-first)}); err != nil {
 		return "", fmt.Errorf("hash %s: %w", name, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -168,7 +175,7 @@ type stopped struct {
 }
 
 func (s *stopped) Read(b []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
+	if err := context.Cause(s.ctx); err != nil {
 		return 0, err
 	}
 	return s.r.Read(b)

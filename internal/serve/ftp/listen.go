@@ -44,7 +44,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, implicit bool) error
 func (s *Server) serveConn(ctx context.Context, c net.Conn, implicit bool) {
 	defer c.Close()
 	inlineUrgent(c)
-	x := newSession(s, c)
+	x := newSession(ctx, s, c)
+	defer x.cancel()
 	if reason := s.admit(x); reason != "" {
 		s.counters.refused(reason)
 		s.log.Info("refused", "peer", x.peer, "reason", reason)
@@ -54,9 +55,6 @@ func (s *Server) serveConn(ctx context.Context, c net.Conn, implicit bool) {
 		return
 	}
 	defer s.release(x)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	x.ctx = ctx
 	if implicit {
 		if err := x.startTLS(); err != nil {
 			s.log.Info("TLS handshake", "peer", x.peer, "err", err)

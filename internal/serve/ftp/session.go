@@ -19,12 +19,13 @@ import (
 // run, but for those behind mu; the watcher of a transfer borrows the input
 // while that goroutine is in the transfer.
 type session struct {
-	srv   *Server
-	id    int64
-	ctx   context.Context // ends when the connection does, or by abandon
-	start time.Time
-	peer  netip.Addr // of the client, behind a proxy too
-	local netip.AddrPort
+	srv    *Server
+	id     int64
+	ctx    context.Context // ends when the session does, or by abandon
+	cancel context.CancelFunc
+	start  time.Time
+	peer   netip.Addr // of the client, behind a proxy too
+	local  netip.AddrPort
 
 	// Input.
 	tcp    net.Conn // as accepted
@@ -75,11 +76,12 @@ type input struct {
 	err error
 }
 
-func newSession(srv *Server, c net.Conn) *session {
+func newSession(ctx context.Context, srv *Server, c net.Conn) *session {
 	x := &session{
 		srv: srv, id: srv.nextID.Add(1), tcp: c, conn: c, start: time.Now(),
 		peer: addrOf(c.RemoteAddr()).Addr(), local: addrOf(rawConn(c).LocalAddr()),
 	}
+	x.ctx, x.cancel = context.WithCancel(ctx)
 	x.reset()
 	return x
 }
@@ -222,7 +224,10 @@ func (x *session) wake() {
 }
 
 // abandon ends the session and its transfer now.
-func (x *session) abandon() { x.tcp.Close() }
+func (x *session) abandon() {
+	x.cancel()
+	x.tcp.Close()
+}
 
 // past is a deadline that makes a blocked read return at once.
 var past = time.Unix(1, 0)

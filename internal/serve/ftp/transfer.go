@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -211,7 +212,7 @@ func (x *session) put(verb, arg string, o store.CreateOptions) wire.Reply {
 	}
 	t := &transfer{verb: verb, path: name, size: -1, text: "Receiving " + name}
 	if o.Unique {
-		t.path = w.Name()
+		t.path = path.Join(path.Dir(name), w.Name())
 		t.text = "FILE: " + t.path // RFC 1123 4.1.2.9
 	}
 	ended := false
