@@ -12,7 +12,7 @@ import (
 
 func TestReadCores(t *testing.T) {
 	for _, c := range []struct {
-		board string // a recorded /proc/stat
+		board string // a /proc/stat as such a board writes it
 		cores int
 		idle1 float64 // of core 1
 	}{
