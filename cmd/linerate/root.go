@@ -22,17 +22,20 @@ func newRoot(c cli) *cobra.Command {
 	cmd.SetErr(c.err)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%s: %v", cmd.CommandPath(), err) })
 	cmd.AddCommand(
+		newAnalyze(c),
 		newBench(c),
 		newCollect(c),
 		newDiff(c),
 		newDoctor(c),
 		newGet(c),
 		newImport(c),
-		newImport(c),
 		newLs(c),
 		newPut(c),
 		newLadder(c),
 		newModel(c),
+		newGenerate(c),
+		newMLR(c),
+		newRFC2544(c),
 		newReport(c),
 		newServe(c),
 		newTune(c),
@@ -47,7 +50,7 @@ func newRoot(c cli) *cobra.Command {
 // newServe groups the services that stay on the box.
 func newServe(c cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "serve", Short: "Serve the jobs a link is for", Args: noArgs}
-	cmd.AddCommand(newServeFTP(c), newServeStream(c))
+	cmd.AddCommand(newServeFTP(c), newServeReflect(c), newServeStream(c))
 	return cmd
 }
 

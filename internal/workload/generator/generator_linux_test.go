@@ -246,7 +246,10 @@ func TestPortedSendsTheSameFrames(t *testing.T) {
 // here the cable is memory, which waits.
 func TestTappedCounts(t *testing.T) {
 	a, b := port.Memory(1500, 4096)
-	r := NewTapped(b, 2)
+	r, err := NewTapped(b, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer r.Close()
 	p := Profile{Sizes: []int{64}, Source: make(net.HardwareAddr, 6), Dest: make(net.HardwareAddr, 6), Flows: 2, StampEvery: 1,
 		SourceIP: netip.MustParseAddr("198.18.1.2"), DestIP: netip.MustParseAddr("198.19.1.2")}

@@ -64,6 +64,9 @@ func (p Profile) headerBytes() int {
 	return frame.HeaderBytes + frame.VLANTag*s.VLANs + s.Headers()
 }
 
+// Overhead is what a frame carries besides UDP payload, FCS included.
+func (p Profile) Overhead() int { return p.headerBytes() + frame.FCS }
+
 // Smallest returns the shortest frame, with FCS, that holds the signature: 64
 // bytes for IPv4, 86 for IPv6, whose UDP checksum needs two bytes of balance.
 func (p Profile) Smallest() int {

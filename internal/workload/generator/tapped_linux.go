@@ -35,11 +35,12 @@ const (
 	ethernet    = 1 // link type
 )
 
-// NewTapped returns a Receiver of flows 0 to flows-1 on p, which it closes.
-func NewTapped(p port.Port, flows int) Receiver {
+// NewTapped returns a Receiver of flows 0 to flows-1 on p, which it closes. It
+// never fails here; other systems have none.
+func NewTapped(p port.Port, flows int) (Receiver, error) {
 	t := &tapped{port: p, stop: make(chan struct{}), ended: make(chan struct{}), flows: make([]tracked, flows)}
 	go t.listen()
-	return t
+	return t, nil
 }
 
 func (t *tapped) Name() string { return t.port.Info().Name }
