@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/linerate/linerate/internal/report/plot"
 	"github.com/linerate/linerate/result"
 )
 
@@ -96,23 +97,7 @@ func (s scale) show(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
 	}
-	return group(strconv.FormatFloat(v/s.div, 'f', s.digits, 64))
-}
-
-// group sets commas between thousands.
-func group(s string) string {
-	whole, frac, dot := strings.Cut(s, ".")
-	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "-", whole[1:]
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if dot {
-		whole += "." + frac
-	}
-	return sign + whole
+	return plot.Group(strconv.FormatFloat(v/s.div, 'f', s.digits, 64))
 }
 
 // figure shows one value with its unit; a rate both ways.

@@ -115,8 +115,12 @@ func prefix(v float64, unit string) (div float64, name string) {
 
 // number formats a tick: no more digits than it needs, thousands grouped.
 func number(v float64) string {
-	s := strconv.FormatFloat(math.Round(v*1e6)/1e6+0, 'f', -1, 64) // + 0 turns -0 into 0
-	whole, frac, _ := strings.Cut(s, ".")
+	return Group(strconv.FormatFloat(math.Round(v*1e6)/1e6+0, 'f', -1, 64)) // + 0 turns -0 into 0
+}
+
+// Group sets commas between the thousands of a decimal number.
+func Group(s string) string {
+	whole, frac, dot := strings.Cut(s, ".")
 	sign := ""
 	if strings.HasPrefix(whole, "-") {
 		sign, whole = "-", whole[1:]
@@ -124,7 +128,7 @@ func number(v float64) string {
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}
-	if frac != "" {
+	if dot {
 		frac = "." + frac
 	}
 	return sign + whole + frac
