@@ -4,6 +4,8 @@ package result
 // interface, stat.
 var (
 	CPUSeconds      = Metric{"cpu_seconds_total", Counter, "s", "CPU", "CPU time of one core by mode (user, system, irq, softirq, steal, idle, iowait).", "proc(5) /proc/stat"}
+	CPUClock        = Metric{"cpu_clock_hertz", Gauge, "Hz", "clock", "Clock of one core now.", "linux cpufreq scaling_cur_freq"}
+	CPUClockMax     = Metric{"cpu_clock_max_hertz", Gauge, "Hz", "max clock", "Greatest clock of one core.", "linux cpufreq cpuinfo_max_freq"}
 	ProcessCPU      = Metric{"process_cpu_seconds_total", Counter, "s", "process CPU", "CPU time of one process by mode (user, system).", "proc(5) /proc/pid/stat"}
 	Interrupts      = Metric{"interrupts_total", Counter, "1", "interrupts", "Interrupts of one line on one core.", "proc(5) /proc/interrupts"}
 	Softirqs        = Metric{"softirqs_total", Counter, "1", "softirqs", "Runs of one softirq on one core.", "proc(5) /proc/softirqs"}
@@ -24,7 +26,7 @@ var (
 )
 
 func hostMetrics() []Metric {
-	return []Metric{CPUSeconds, ProcessCPU, Interrupts, Softirqs, SoftnetFrames, SoftnetDropped, SoftnetSqueezed, SoftnetRPS,
+	return []Metric{CPUSeconds, CPUClock, CPUClockMax, ProcessCPU, Interrupts, Softirqs, SoftnetFrames, SoftnetDropped, SoftnetSqueezed, SoftnetRPS,
 		SoftnetLimited, SoftnetBacklog, NetworkCounter,
 		NICFrames, NICBytes, NICErrors, NICDropped, NICLinkStat, NICStat, MeterCost}
 }

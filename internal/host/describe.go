@@ -71,6 +71,7 @@ func (d describer) box() {
 	d.fact("board", line(d.h, "proc/device-tree/model"))
 	d.fact("cpus", line(d.h, "sys/devices/system/cpu/online"))
 	d.fact("clocksource", line(d.h, "sys/devices/system/clocksource/clocksource0/current_clocksource"))
+	d.fact("pcie power saving", line(d.h, "sys/module/pcie_aspm/parameters/policy"))
 	b, _ := fs.ReadFile(d.h, "proc/cpuinfo")
 	cpu := pairs(string(b))
 	for _, key := range []string{"model name", "cpu model", "Processor", "uarch", "cpu"} { // x86 and Arm, MIPS, old Arm, RISC-V, PowerPC
@@ -108,7 +109,12 @@ func (d describer) link(ifname string) {
 	d.fact(of("driver version"), drv["version"])
 	d.fact(of("firmware"), drv["firmware-version"])
 	d.fact(of("bus"), drv["bus-info"])
-	d.fact(of("numa node"), line(d.h, sys+"device/numa_node"))
+	for _, f := range []struct{ fact, file string }{
+		{"numa node", "numa_node"}, {"pcie speed", "current_link_speed"}, {"pcie width", "current_link_width"},
+		{"pcie speed max", "max_link_speed"}, {"pcie width max", "max_link_width"},
+	} {
+		d.fact(of(f.fact), line(d.h, sys+"device/"+f.file))
+	}
 
 	b, _ = fs.ReadFile(d.h, "ethtool/"+ifname+"/link")
 	state := pairs(string(b))

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -56,6 +57,22 @@ func TestReadProcess(t *testing.T) {
 	}
 	if _, err := (Process{Host: h, PID: 78}).Read(t.Context()); err == nil {
 		t.Error("a process that is gone reads without error")
+	}
+}
+
+func TestReadClock(t *testing.T) {
+	h := host.Recorded(fstest.MapFS{
+		"sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq": {Data: []byte("333333\n")},
+		"sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq": {Data: []byte("800000\n")},
+	})
+	vs, err := Clock{h}.Read(t.Context())
+	now, _ := result.Get(vs, result.CPUClock, "cpu", "1")
+	most, _ := result.Get(vs, result.CPUClockMax, "cpu", "1")
+	if err != nil || now != 333333e3 || most != 800e6 {
+		t.Errorf("%v of %v Hz, %v", now, most, err)
+	}
+	if _, err := (Clock{host.Recorded(fstest.MapFS{"proc/stat": {}})}).Read(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("without cpufreq: %v", err)
 	}
 }
 

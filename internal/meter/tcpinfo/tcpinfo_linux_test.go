@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/linerate/linerate/internal/host"
+	"github.com/linerate/linerate/internal/testnet"
 	"github.com/linerate/linerate/result"
 )
 
@@ -110,5 +111,40 @@ func TestMeterAgrees(t *testing.T) {
 	}
 	if n, ok := result.Get(all, result.TCPBytesReceived, "flow", flow); !ok || n != 300_000 {
 		t.Errorf("received %v, %v; want 300000", n, ok)
+	}
+}
+
+// TestMeterInNamespace wants connections of a namespace seen there and not
+// outside.
+func TestMeterInNamespace(t *testing.T) {
+	link := testnet.NewPair(t, testnet.LinkOptions{})
+	l, err := link.B.Namespace.Listen(t.Context(), "tcp", net.JoinHostPort(link.B.IPv4.Addr().String(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := link.A.Namespace.DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	inside, err := host.LiveIn(link.A.Namespace.Do)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close()
+	outside, err := host.Live()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flow := c.LocalAddr().String() + "-" + c.RemoteAddr().String()
+	for where, h := range map[string]host.Host{"inside": inside, "outside": outside} {
+		vs, err := Meter{Host: h}.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mss, ok := result.Get(vs, result.TCPMSS, "flow", flow); ok != (where == "inside") || ok && mss != 1448 {
+			t.Errorf("%s: MSS %v, %v", where, mss, ok)
+		}
 	}
 }
