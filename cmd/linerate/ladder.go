@@ -32,7 +32,7 @@ down. Each step is measured both ways and repeated, and says what bounds it now 
 
 As root on Linux, server and client run in two network namespaces joined by a virtual cable, which --rate makes a real
 line: it is shaped and counted as a wire of that rate would. Without root they talk over loopback, whose frames are up to
-64 KiB and whose offloads stay as they are: the first steps then start higher, and the last changes nothing.`,
+64 KiB and whose offloads stay as they are: the first steps then start higher, and the last is left out.`,
 		Example: "  sudo linerate ladder\n  sudo linerate ladder --rate 1Gbit --expect 930Mbit/s\n  linerate ladder --loopback --repeat 1 --json",
 	}
 	f := cmd.Flags()

@@ -88,6 +88,9 @@ func (v *ladderView) step(i int, step ladderStep, views []explain.View) {
 		bound := "?"
 		if f, ok := explain.Bound(explain.Judge(view, explain.Rules())); ok {
 			bound = f.Rule
+			if f.Verdict != result.Limits {
+				bound += "?"
+			}
 		}
 		bounds = append(bounds, bound)
 	}
