@@ -15,6 +15,9 @@ const Port = 5201
 // State is one byte on the control connection, signed.
 type State int8
 
+// Greeting is the time before the first state: the client has sent its cookie.
+const Greeting State = 0
+
 // The states, with the side that sends each.
 const (
 	TestStart       State = 1  // server: every stream is connected
@@ -37,6 +40,7 @@ const (
 )
 
 var stateNames = map[State]string{
+	Greeting:  "the greeting",
 	TestStart: "TEST_START", TestRunning: "TEST_RUNNING", TestEnd: "TEST_END", ParamExchange: "PARAM_EXCHANGE",
 	CreateStreams: "CREATE_STREAMS", ServerTerminate: "SERVER_TERMINATE", ClientTerminate: "CLIENT_TERMINATE",
 	ExchangeResults: "EXCHANGE_RESULTS", DisplayResults: "DISPLAY_RESULTS", Done: "IPERF_DONE",

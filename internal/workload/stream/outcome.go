@@ -37,6 +37,31 @@ func (o Outcome) Values() []result.Value {
 	return append(vs, o.cpu()...)
 }
 
+// Reversed returns the outcome of a server as its client would see it.
+func (o Outcome) Reversed() Outcome {
+	if o.Remote == nil {
+		return o
+	}
+	own := o.Own
+	o.Own, o.Remote = *o.Remote, &own
+	if o.Group == nil {
+		return o
+	}
+	mirrored := &Group{test: o.Group.test}
+	for _, s := range o.Group.Streams {
+		m := &Stream{Role: s.Role, Conn: s.Conn, Congestion: s.Congestion}
+		switch s.Role {
+		case Sender:
+			m.Role = Receiver
+		case Receiver:
+			m.Role = Sender
+		}
+		mirrored.Streams = append(mirrored.Streams, m)
+	}
+	o.Group = mirrored
+	return o
+}
+
 // Sides returns what the sending and the receiving end counted in a direction;
 // nil for an end that said nothing.
 func (o Outcome) Sides(d Direction) (sent, got *Report, from, to Counts) {

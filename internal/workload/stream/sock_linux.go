@@ -126,6 +126,15 @@ func (k *sock) retransmits() int64 {
 	return int64(info.Total_retrans)
 }
 
+// congestion returns the congestion control in force.
+func (k *sock) congestion() string {
+	name, err := unix.GetsockoptString(int(k.fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
 // drops returns the datagrams that the socket dropped for a full receive
 // buffer (SK_MEMINFO_DROPS, linux sock_diag.h).
 func (k *sock) drops() int64 {

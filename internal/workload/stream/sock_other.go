@@ -46,6 +46,7 @@ func (*sock) receiveTimeout(time.Duration) {}
 
 func (*sock) retransmits() int64 { return -1 }
 func (*sock) drops() int64       { return 0 }
+func (*sock) congestion() string { return "" }
 
 func threadCPU() time.Duration { return 0 }
 

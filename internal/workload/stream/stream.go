@@ -30,9 +30,6 @@ type Stream struct {
 	Role Role
 	Conn net.Conn
 
-	// Prefix is payload that was read from Conn before the stream started.
-	Prefix []byte
-
 	// Drain makes a UDP receiver read what has arrived before it stops: its
 	// sender has stopped already.
 	Drain bool
@@ -47,6 +44,9 @@ type Stream struct {
 
 	// Latency is filled by a Requester, in nanoseconds; read it after the test.
 	Latency *hdrhistogram.Histogram
+
+	// Congestion is the algorithm in force on Conn; read it after the test.
+	Congestion string
 
 	test   Test
 	index  int
@@ -101,6 +101,9 @@ func (s *Stream) run(start time.Time) error {
 	k, err := newSock(s.Conn)
 	if err != nil {
 		return fmt.Errorf("data socket: %w", err)
+	}
+	if s.test.Protocol == TCP {
+		s.Congestion = k.congestion()
 	}
 	c := Counts{Retransmits: -1}
 	err = s.loop(k, start, &c)

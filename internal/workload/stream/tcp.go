@@ -69,7 +69,6 @@ func (s *Stream) sleep(d time.Duration) { time.Sleep(min(d, tick)) }
 
 // receive reads until the peer closes or the test ends.
 func (s *Stream) receive(k *sock, c *Counts) error {
-	c.Bytes += int64(len(s.Prefix))
 	buf := make([]byte, readBuffer)
 	for !s.halt.Load() {
 		n, err := k.read(buf, s.test.Discard)

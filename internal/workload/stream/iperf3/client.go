@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	wire "github.com/linerate/linerate/internal/wire/iperf3"
@@ -15,7 +16,8 @@ import (
 
 // Client opens tests with an iperf3 or linerate server.
 type Client struct {
-	Addr string // host:port
+	Addr    string        // host:port
+	Timeout time.Duration // of each step; 0: DefaultTimeout
 
 	// What only this protocol carries.
 	User, Password string
@@ -37,7 +39,7 @@ func (d *Client) Open(ctx context.Context, t stream.Test) (stream.Session, error
 		return nil, err
 	}
 	sock := t.Socket
-	dialer := net.Dialer{Timeout: phaseTimeout}
+	dialer := net.Dialer{Timeout: cmp.Or(d.Timeout, DefaultTimeout)}
 	if sock.Local.IsValid() {
 		dialer.LocalAddr = &net.TCPAddr{IP: sock.Local.AsSlice()}
 	}
@@ -45,7 +47,7 @@ func (d *Client) Open(ctx context.Context, t stream.Test) (stream.Session, error
 	if err != nil {
 		return nil, fmt.Errorf("iperf3: connect control: %w", err)
 	}
-	s := &session{ctl: &control{Conn: conn}, test: t, addr: d.Addr, cookie: wire.NewCookie(), broken: make(chan error, 1)}
+	s := &session{ctl: newControl(conn, d.Timeout), test: t, addr: d.Addr, cookie: wire.NewCookie(), broken: make(chan error, 1)}
 	defer s.ctl.until(ctx)()
 	if err := s.open(ctx, p); err != nil {
 		s.Close()
@@ -128,7 +130,7 @@ func (s *session) open(ctx context.Context, p wire.Params) error {
 
 // created waits for CREATE_STREAMS; a linerate server announces itself before.
 func (s *session) created() error {
-	st, err := s.ctl.readState(phaseTimeout)
+	st, err := s.ctl.readState()
 	if err != nil {
 		return s.ctl.fail("waiting for "+wire.CreateStreams.String(), err)
 	}
@@ -237,8 +239,13 @@ func (s *session) End(ctx context.Context, own stream.Report) (stream.Report, er
 	if err := s.ctl.enter(wire.TestEnd); err != nil {
 		return stream.Report{}, s.ctl.fail("end the test", err)
 	}
-	if err := <-s.ended; err != nil {
-		return stream.Report{}, err
+	select {
+	case err := <-s.ended:
+		if err != nil {
+			return stream.Report{}, err
+		}
+	case <-time.After(s.ctl.timeout):
+		return stream.Report{}, s.ctl.fail("waiting for "+wire.ExchangeResults.String(), os.ErrDeadlineExceeded)
 	}
 	s.ctl.phase = wire.ExchangeResults
 	if err := s.ctl.putDocument(results(own, s.streams, s.test)); err != nil {

@@ -15,30 +15,35 @@ import (
 	wire "github.com/linerate/linerate/internal/wire/iperf3"
 )
 
-// Bounds of how long a peer may take. iperf3 reads a document for at most 10 s
-// without progress and 30 s in all.
-const (
-	phaseTimeout    = 10 * time.Second
-	documentTimeout = 30 * time.Second
-)
+// DefaultTimeout is how long a peer may take for each step of the exchange.
+const DefaultTimeout = 10 * time.Second
 
 // Errors that callers tell apart.
 var (
 	ErrBusy       = errors.New("the server is busy with another test, or refused the cookie; try again later")
 	ErrTerminated = errors.New("the peer was stopped")
+	ErrRefused    = errors.New("the server refused the test and gave no number; releases to 3.16 do so when authorization fails")
 	ErrProtocol   = errors.New("unexpected iperf3 message")
 )
 
 // control is the control connection and the state that the test is in.
 type control struct {
 	net.Conn
-	phase wire.State
+	phase   wire.State
+	timeout time.Duration // of each step
+}
+
+func newControl(c net.Conn, timeout time.Duration) *control {
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	return &control{Conn: c, timeout: timeout}
 }
 
 // fail names the state in which err happened.
 func (c *control) fail(what string, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("the peer was silent for %v: %w", phaseTimeout, err)
+		err = fmt.Errorf("the peer was silent for %v: %w", c.timeout, err)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("the peer closed the control connection: %w", err)
@@ -52,8 +57,8 @@ func (c *control) until(ctx context.Context) func() bool {
 	return context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
 }
 
-func (c *control) readState(timeout time.Duration) (wire.State, error) {
-	if err := c.deadline(timeout); err != nil {
+func (c *control) readState() (wire.State, error) {
+	if err := c.deadline(c.timeout); err != nil {
 		return 0, err
 	}
 	var b [1]byte
@@ -76,7 +81,7 @@ func (c *control) enter(s wire.State) error {
 }
 
 func (c *control) put(b []byte) error {
-	if err := c.deadline(phaseTimeout); err != nil {
+	if err := c.deadline(c.timeout); err != nil {
 		return err
 	}
 	_, err := c.Write(b)
@@ -92,7 +97,7 @@ func (c *control) putDocument(v any) error {
 }
 
 func (c *control) document(limit int) ([]byte, error) {
-	if err := c.deadline(documentTimeout); err != nil {
+	if err := c.deadline(c.timeout); err != nil {
 		return nil, err
 	}
 	var head [wire.LengthLen]byte
@@ -113,7 +118,7 @@ func (c *control) document(limit int) ([]byte, error) {
 
 // expect reads the next state, which must be want.
 func (c *control) expect(want wire.State) error {
-	s, err := c.readState(phaseTimeout)
+	s, err := c.readState()
 	if err != nil {
 		return c.fail("waiting for "+want.String(), err)
 	}
@@ -134,7 +139,7 @@ func (c *control) unexpected(s wire.State) error {
 	case wire.ServerError:
 		var b [wire.ErrorLen]byte
 		if _, err := io.ReadFull(c, b[:]); err != nil {
-			return c.fail(s.String(), err)
+			return c.fail(s.String(), ErrRefused)
 		}
 		return c.fail("the server refused", wire.ParseError(b))
 	}

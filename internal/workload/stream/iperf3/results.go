@@ -11,7 +11,10 @@ import (
 // results says what this end measured in the words of the protocol.
 func results(r stream.Report, streams []*stream.Stream, t stream.Test) wire.Results {
 	seconds := r.Elapsed.Seconds()
-	out := wire.Results{HasRetransmits: -1, Congestion: t.Socket.Congestion}
+	out := wire.Results{HasRetransmits: -1}
+	if len(streams) > 0 {
+		out.Congestion = streams[0].Congestion
+	}
 	if seconds > 0 {
 		out.CPUUser, out.CPUSystem = 100*r.User.Seconds()/seconds, 100*r.System.Seconds()/seconds
 		out.CPUTotal = out.CPUUser + out.CPUSystem

@@ -1,6 +1,7 @@
 package iperf3
 
 import (
+	"cmp"
 	"context"
 	"crypto/rsa"
 	"errors"
@@ -21,7 +22,8 @@ const maxWaiting = 256
 // Server answers iperf3 and linerate clients, several at once: what belongs to
 // which test is told by the cookie, for UDP by the client's address.
 type Server struct {
-	Limit       int // tests at once; more are answered ACCESS_DENIED. 0: 16
+	Limit       int           // tests at once; more are answered ACCESS_DENIED. 0: 16
+	Timeout     time.Duration // of each step of a client; 0: DefaultTimeout
 	MaxDuration time.Duration
 	MaxRate     float64 // of all streams of a test together, bit/s; 0: no limit
 
@@ -101,7 +103,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // it, or the control connection of a new one.
 func (s *Server) sort(ctx context.Context, conn net.Conn, sorted func()) {
 	var cookie wire.Cookie
-	err := conn.SetReadDeadline(time.Now().Add(phaseTimeout))
+	err := conn.SetReadDeadline(time.Now().Add(cmp.Or(s.Timeout, DefaultTimeout)))
 	if err == nil {
 		_, err = io.ReadFull(conn, cookie[:])
 	}
@@ -137,14 +139,10 @@ func (s *Server) admit(cookie wire.Cookie, conn net.Conn) (t *test, known bool) 
 	if t, ok := s.tests[cookie]; ok {
 		return t, true
 	}
-	limit := s.Limit
-	if limit == 0 {
-		limit = 16
-	}
-	if len(s.tests) >= limit {
+	if len(s.tests) >= cmp.Or(s.Limit, 16) {
 		return nil, false
 	}
-	t = &test{srv: s, ctl: &control{Conn: conn}}
+	t = &test{srv: s, ctl: newControl(conn, s.Timeout)}
 	s.tests[cookie] = t
 	return t, false
 }

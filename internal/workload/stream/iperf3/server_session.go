@@ -207,7 +207,7 @@ func (t *test) connect(ctx context.Context) ([]*stream.Stream, error) {
 		return nil, err
 	}
 	var streams []*stream.Stream
-	timer := time.NewTimer(phaseTimeout)
+	timer := time.NewTimer(t.ctl.timeout)
 	defer timer.Stop()
 	for len(streams) < n {
 		select {
@@ -221,7 +221,7 @@ func (t *test) connect(ctx context.Context) ([]*stream.Stream, error) {
 				return streams, err
 			}
 		case <-timer.C:
-			return streams, fmt.Errorf("%d of %d came within %v", len(streams), n, phaseTimeout)
+			return streams, fmt.Errorf("%d of %d came within %v", len(streams), n, t.ctl.timeout)
 		case <-ctx.Done():
 			return streams, t.terminate(ctx.Err())
 		}
@@ -315,6 +315,6 @@ func (t *test) exchange(streams []*stream.Stream) error {
 		return t.ctl.fail("finish", err)
 	}
 	// A client that leaves without IPERF_DONE has had everything.
-	_, _ = t.ctl.readState(phaseTimeout)
+	_, _ = t.ctl.readState()
 	return nil
 }
