@@ -39,7 +39,7 @@ func TestIntervalRenders(t *testing.T) {
 	v := newInterval(readings())
 	text := ansi.Strip(v.render(&watcher{speed: map[string]float64{"eth0": 100e6}}, map[string][]float64{"eth0rx": {0, 6e6, 12e6}}))
 	for _, want := range []string{
-		"eth0       rx    12.0 Mbit/s        1000   1500        3        0     12.2 %  ▁▄█",
+		"eth0      rx    12.0 Mbit/s        1000   1500        3        0     12.2 %  ▁▄█",
 		"0    ██████▒▒▒▒▒▒▒▒▒▒▒▒······   25%    0%    0%   50%    0%      5400         0         7        0",
 		"10   ························",
 		"54     eth0                                 core 0          400/s\nLOC ",
@@ -87,7 +87,7 @@ func TestWatchVerb(t *testing.T) {
 	if _, ok := result.Get(r.Values, result.NICFrames, "interface", "lo"); !ok {
 		t.Error("no frames of lo in the reading")
 	}
-	if status, out, errs := call(t, "watch", "--once", "--every", "20ms", "-i", "lo"); status != exitDone || !strings.Contains(out, "lo         rx") || strings.Contains(out, "\x1b") {
+	if status, out, errs := call(t, "watch", "--once", "--every", "20ms", "-i", "lo"); status != exitDone || !strings.Contains(out, "lo        rx") || strings.Contains(out, "\x1b") {
 		t.Errorf("status %d, %s\n%s", status, errs, out)
 	}
 	for _, args := range [][]string{{"watch"}, {"watch", "--once", "--every", "1us"}, {"watch", "x"}, {"doctor", "--host", "x", "--netns", "y"}} {

@@ -23,7 +23,11 @@ const (
 func (v interval) render(w *watcher, history map[string][]float64) string {
 	var out strings.Builder
 	head := lipgloss.NewStyle().Bold(true)
-	fmt.Fprintln(&out, head.Render(fmt.Sprintf("%-10s %-3s %13s %11s %6s %8s %8s %10s", "INTERFACE", "", "RATE", "FRAMES/S", "BYTES", "DROPS/S", "ERRORS/S", "LINE")))
+	wide := len("INTERFACE")
+	for _, l := range v.links {
+		wide = max(wide, len(l.name))
+	}
+	fmt.Fprintln(&out, head.Render(fmt.Sprintf("%-*s %-3s %13s %11s %6s %8s %8s %10s", wide, "INTERFACE", "", "RATE", "FRAMES/S", "BYTES", "DROPS/S", "ERRORS/S", "LINE")))
 	for _, l := range v.links {
 		if l.total == 0 && len(w.interfaces) == 0 {
 			continue // it has never carried anything, and nobody asked for it
@@ -32,7 +36,7 @@ func (v interval) render(w *watcher, history map[string][]float64) string {
 		if l.direction == "tx" {
 			name = ""
 		}
-		fmt.Fprintf(&out, "%-10s %-3s %13s %11.0f %6s %s %s %10s  %s\n", name, l.direction, result.FormatBits(l.bits), l.frames, l.mean(),
+		fmt.Fprintf(&out, "%-*s %-3s %13s %11.0f %6s %s %s %10s  %s\n", wide, name, l.direction, result.FormatBits(l.bits), l.frames, l.mean(),
 			alarm("%8.0f", l.dropped), alarm("%8.0f", l.errors), l.share(w.speed[l.name]), spark(history[l.name+l.direction]))
 	}
 	fmt.Fprintf(&out, "\n%s\n", head.Render(fmt.Sprintf("%-4s %-*s %5s %5s %5s %5s %5s %9s %9s %9s %8s", "CORE", barWidth,

@@ -58,32 +58,43 @@ func InNamespace(name string) (*Inside, error) {
 	if !strings.Contains(name, "/") {
 		path = filepath.Join("/run/netns", name)
 	}
-	in, err := LiveIn(func(f func() error) error { return onOwnThread(path, f) })
+	in, err := LiveIn(func(f func() error) error {
+		return OnThread(func() error {
+			if err := join(path); err != nil {
+				return err
+			}
+			return f()
+		})
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("network namespace %s: %w; 'ip netns' lists those there are", name, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("network namespace %s: %w", name, err)
 	}
 	return in, nil
 }
 
-// onOwnThread runs f on a thread that has joined the namespace at path and
-// sees its interfaces in /sys (network_namespaces(7), sysfs(5)). The thread
-// ends with f, for it can never go back.
-func onOwnThread(path string, f func() error) error {
+// OnThread runs f on a thread that ends with it, so that what f changes of the
+// thread, such as its namespaces, never meets another goroutine.
+func OnThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		err := join(path)
-		if err == nil {
-			err = f()
-		}
-		done <- err
 		if unix.Gettid() == unix.Getpid() {
-			select {} // the main thread cannot end; keep it from other goroutines
+			// The main thread cannot end, and /proc/self speaks of it: hold it
+			// while another is found.
+			defer runtime.UnlockOSThread()
+			done <- OnThread(f)
+			return
 		}
+		done <- f()
 	}()
 	return <-done
 }
 
+// join moves the calling thread into the namespace at path for good, with a
+// /sys that shows its interfaces (network_namespaces(7), sysfs(5)).
 func join(path string) error {
 	ns, err := os.Open(path)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/linerate/linerate/internal/host"
 )
 
 const privileges = "privileges"
@@ -21,7 +23,7 @@ const privileges = "privileges"
 func calls() []Ability {
 	return []Ability{
 		root(),
-		outcome(privileges, "network namespaces", "the laboratory: ladder, tests", inThread(func() error { return unix.Unshare(unix.CLONE_NEWNET) }), "can be made", "a kernel with CONFIG_NET_NS"),
+		outcome(privileges, "network namespaces", "the laboratory: ladder, tests", host.OnThread(func() error { return unix.Unshare(unix.CLONE_NEWNET) }), "can be made", "a kernel with CONFIG_NET_NS"),
 		outcome(privileges, "raw frames (AF_PACKET)", "generate and capture frames", openSocket(unix.AF_PACKET, unix.SOCK_RAW), "", "a kernel with CONFIG_PACKET"),
 		outcome(privileges, "AF_XDP socket", "frames past the stack", openSocket(unix.AF_XDP, unix.SOCK_RAW), "", "a kernel with CONFIG_XDP_SOCKETS; AF_PACKET is used instead"),
 		outcome(privileges, "BPF programs", "the fast path and the NAPI meter", loadXDP(), "an XDP program loads", "a kernel with CONFIG_BPF_SYSCALL"),
@@ -63,21 +65,6 @@ func root() Ability {
 	}
 	a.Verdict, a.Detail = Yes, strings.Join(have, ", ")
 	return a
-}
-
-// inThread runs f on a thread that ends with it.
-func inThread(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			defer runtime.UnlockOSThread() // the main thread cannot end: use another
-			done <- inThread(f)
-			return
-		}
-		done <- f()
-	}()
-	return <-done
 }
 
 func openSocket(family, kind int) error {
