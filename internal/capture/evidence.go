@@ -15,6 +15,7 @@ type evidence struct {
 
 	vantage  vantage
 	duration float64
+	total    [states]int64 // nanoseconds
 	share    [states]float64
 	bytes    float64
 	rate     float64 // goodput
@@ -52,10 +53,13 @@ type evidence struct {
 func weigh(c *connection, side int) *evidence {
 	s := c.senders[side]
 	e := &evidence{s: s, c: c, side: side, vantage: s.loop.vantage(), bytes: float64(s.bytes), full: float64(s.full)}
-	s.clock.finish()
-	total := s.clock.sum()
+	e.total = s.clock.totals()
+	var total int64
+	for _, t := range e.total {
+		total += t
+	}
 	e.duration = float64(max(s.last-s.first, total)) / 1e9
-	for i, t := range s.clock.total {
+	for i, t := range e.total {
 		if total > 0 {
 			e.share[i] = float64(t) / float64(total)
 		}

@@ -155,9 +155,14 @@ func bandwidth(e *evidence) float64 {
 	return max(queued, ceiling, all(line/0.95, steady))
 }
 
+// linkRates are the rates of IEEE 802.3 links, in bit/s.
+func linkRates() []float64 {
+	return []float64{10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 100e9}
+}
+
 // lineShare compares a wire rate with the standard link rate next above it.
 func lineShare(wire float64) float64 {
-	for _, r := range []float64{10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 100e9} {
+	for _, r := range linkRates() {
 		if wire <= r*1.005 {
 			return wire / r
 		}

@@ -109,10 +109,14 @@ func number(b []byte) (format string, n uint64, ok bool) {
 }
 
 // lost returns the datagrams missing between the lowest and the highest
-// number, and the share of the datagrams that carried one.
-func (q *sequence) lost() (int64, bool) {
+// number; ok is false where the datagrams aren't numbered.
+func (q *sequence) lost() (n int64, ok bool) {
 	if q.received < 8 || q.misses*10 > int(q.received) {
 		return 0, false
 	}
-	return max(int64(q.highest-q.lowest)+1-q.received, 0), true
+	span := int64(q.highest-q.lowest) + 1
+	if span < q.received/2 {
+		return 0, false // no counter: the same number again and again
+	}
+	return max(span-q.received, 0), true
 }
