@@ -21,6 +21,7 @@ import (
 const (
 	maxArchive  = 256 << 20 // bytes of all files
 	maxArchived = 100_000   // files
+	maxName     = 1024      // bytes of a file's name
 )
 
 // Open returns the Host recorded at name: a directory, or a .tar, .tar.gz or
@@ -113,8 +114,11 @@ func (m memory) readTar(r io.Reader) error {
 }
 
 // add files a name, which may begin with "./" or "/"; a name that leaves the
-// tree is dropped.
+// tree, or is longer than any of the kernel's, is dropped.
 func (m memory) add(name string, b []byte) {
+	if len(name) > maxName {
+		return
+	}
 	name = strings.TrimLeft(path.Clean(name), "/")
 	if fs.ValidPath(name) && name != "." {
 		m[name] = b
