@@ -61,6 +61,20 @@ func TestResult(t *testing.T) {
 	}
 }
 
+// The table of netperf -t omni -- -d rr -r 100,200.
+func TestParseOmniTable(t *testing.T) {
+	runs, err := ParseOutput(`OMNI Send|Recv TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET
+Local       Local       Remote      Remote      Request Response Elapsed Throughput Throughput 
+Send Socket Recv Socket Recv Socket Send Socket Size    Size     Time               Units      
+Size        Size        Size        Size        Bytes   Bytes    (sec)                         
+Final       Final       Final       Final                                                      
+4194304     436716      0           0           100     200      1.00    64788.12   Trans/s    
+`)
+	if err != nil || runs[0].Throughput != 64788.12 || !runs[0].Trans || runs[0].Message != 100 || runs[0].Response != 200 || runs[0].Elapsed != 1 {
+		t.Errorf("%+v, %v", runs, err)
+	}
+}
+
 func TestParseOutputRefuses(t *testing.T) {
 	if _, err := ParseOutput("ls: no such file"); !errors.Is(err, ErrOutput) {
 		t.Error(err)

@@ -33,12 +33,13 @@ type Run struct {
 var ErrOutput = errors.New("no netperf output: want what netperf prints, with its banner")
 
 // banner heads each test. The name is netperf's title of it.
-var banner = regexp.MustCompile(`^(?:MIGRATED )?(TCP STREAM|TCP MAERTS|UDP STREAM|TCP REQUEST/RESPONSE|TCP Connect/Request/Response|UDP REQUEST/RESPONSE|OMNI Send|OMNI Receive|OMNI REQUEST/RESPONSE|TCP SENDFILE) TEST(?: from \S+.*? to (\S+))?`)
+var banner = regexp.MustCompile(`^(?:MIGRATED )?(TCP STREAM|TCP MAERTS|UDP STREAM|TCP REQUEST/RESPONSE|TCP Connect/Request/Response|UDP REQUEST/RESPONSE|OMNI Send\|Recv|OMNI Send|OMNI Receive|OMNI REQUEST/RESPONSE|TCP SENDFILE) TEST(?: from \S+.*? to (\S+))?`)
 
 var titles = map[string]string{
 	"TCP STREAM": "TCP_STREAM", "TCP MAERTS": "TCP_MAERTS", "UDP STREAM": "UDP_STREAM", "TCP SENDFILE": "TCP_STREAM",
 	"TCP REQUEST/RESPONSE": "TCP_RR", "TCP Connect/Request/Response": "TCP_CRR", "UDP REQUEST/RESPONSE": "UDP_RR",
 	"OMNI Send": "TCP_STREAM", "OMNI Receive": "TCP_MAERTS", "OMNI REQUEST/RESPONSE": "TCP_RR",
+	"OMNI Send|Recv": "TCP_RR",
 }
 
 // ParseOutput reads the tests in a text: the tables of the classic output, and
@@ -80,6 +81,9 @@ func (r *Run) parse(body []string) error {
 		if strings.Contains(line, "Elapsed Time (sec),") && i+1 < len(body) {
 			return r.csv(line, body[i+1])
 		}
+		if r.omniRow(strings.Fields(line)) {
+			return nil
+		}
 		if row := numbers(line); len(row) > 0 {
 			rows = append(rows, row)
 		}
@@ -88,6 +92,25 @@ func (r *Run) parse(body []string) error {
 		return nil
 	}
 	return r.table(rows)
+}
+
+// omniRow reads the row of an omni table: buffers and sizes, then the time, the
+// throughput and its unit.
+func (r *Run) omniRow(f []string) bool {
+	n := len(f) - 1
+	if n < 5 || f[n] != "Trans/s" && !strings.HasSuffix(f[n], "bits/s") {
+		return false
+	}
+	row := numbers(strings.Join(f[:n], " "))
+	if row == nil {
+		return false
+	}
+	r.Elapsed, r.Throughput, r.SendBuffer, r.Message = row[n-2], row[n-1], int(row[0]), int(row[n-3])
+	if f[n] == "Trans/s" {
+		r.Message, r.Response = int(row[n-4]), int(row[n-3])
+	}
+	r.set("units", f[n])
+	return true
 }
 
 // table reads the rows of numbers of a classic table.

@@ -21,7 +21,7 @@ const (
 	// that length come what may, which cuts a test that began late.
 	dataTimeout = 10 * time.Second
 	lateTimeout = 2 * time.Second
-	check       = 100 * time.Millisecond
+	interval    = 100 * time.Millisecond
 )
 
 // data is the server's end of a data phase.
@@ -167,7 +167,7 @@ func (d *data) connect(ctx context.Context, role stream.Role) (net.Conn, error) 
 
 // watch waits for the end of a data phase and returns when payload last moved.
 func (d *data) watch(ctx context.Context, g *stream.Group) (last time.Duration, err error) {
-	tick := time.NewTicker(check)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	length := time.Duration(max(d.request.Length, 0)) * time.Second
 	start := time.Now()

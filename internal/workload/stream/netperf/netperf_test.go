@@ -1,0 +1,364 @@
+//go:build linux
+
+package netperf
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	wire "github.com/linerate/linerate/internal/wire/netperf"
+	"github.com/linerate/linerate/internal/workload/stream"
+	"github.com/linerate/linerate/result"
+)
+
+// serve starts our server on loopback for the length of a test.
+func serve(t *testing.T, s *Server) (addr string, finished <-chan Finished) {
+	t.Helper()
+	done := make(chan Finished, 1000)
+	s.Finished = func(f Finished) { done <- f }
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	a, err := s.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return a.String(), done
+}
+
+// original returns the path of netperf or netserver. netperf is not free
+// software in Debian's sense, so no laboratory can be asked to have it: without
+// it these tests say so, and golden messages stand in (wire/netperf).
+func original(t *testing.T, tool string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err != nil {
+		t.Skipf("not possible here: %s is not in Debian main (non-free)", tool)
+	}
+	return path
+}
+
+// netserver starts the original server.
+func netserver(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command(original(t, "netserver"), "-D", "-4", "-p", port)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for range 100 {
+		if c, err := net.Dial("tcp", addr); err == nil {
+			c.Close()
+			return addr
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("netserver does not listen")
+	return ""
+}
+
+const (
+	second = time.Second
+	size   = 8 << 20
+)
+
+var cases = map[string]stream.Test{
+	"TCP_STREAM":       {Duration: second},
+	"TCP_STREAM bytes": {Bytes: size},
+	"TCP_STREAM x 3":   {Duration: second, Parallel: 3},
+	"TCP_STREAM set":   {Duration: second, Message: 1000, Socket: stream.Socket{NoDelay: true, Window: 64 << 10, Congestion: "reno"}},
+	"TCP_MAERTS":       {Duration: second, Direction: stream.Receive},
+	"TCP_MAERTS bytes": {Bytes: size, Direction: stream.Receive},
+	"both":             {Duration: second, Direction: stream.Both},
+	"UDP_STREAM":       {Protocol: stream.UDP, Duration: second, Rate: 50e6},
+	"UDP receive":      {Protocol: stream.UDP, Duration: second, Direction: stream.Receive, Message: 1000},
+	"TCP_RR":           {Duration: second, Request: 1, Response: 1},
+	"TCP_RR sizes":     {Duration: second, Request: 128, Response: 8192, Parallel: 2},
+	"TCP_RR count":     {Messages: 500, Request: 1, Response: 1},
+	"TCP_CRR":          {Duration: second, Request: 1, Response: 1, Connect: true},
+	"UDP_RR":           {Protocol: stream.UDP, Duration: second, Request: 100, Response: 200},
+}
+
+func TestClient(t *testing.T) {
+	t.Run("linerate", func(t *testing.T) {
+		addr, finished := serve(t, &Server{})
+		matrix(t, addr, func(t *testing.T) {
+			select {
+			case f := <-finished:
+				if f.Err != nil {
+					t.Errorf("our server: %v", f.Err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("our server finished no test")
+			}
+		})
+	})
+	t.Run("netserver", func(t *testing.T) { matrix(t, netserver(t), func(*testing.T) {}) })
+}
+
+func matrix(t *testing.T, addr string, after func(*testing.T)) {
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &stream.Client{Test: test.Defaulted(), Dialect: &Client{Addr: addr}}
+			if err := c.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			after(t)
+			check(t, c.Outcome())
+		})
+	}
+}
+
+// check holds the two ends' figures against each other.
+func check(t *testing.T, o stream.Outcome) {
+	t.Helper()
+	vs := o.Values()
+	if g, ok := result.Get(vs, result.Goodput); !ok || g <= 0 {
+		t.Errorf("goodput %v", g)
+	}
+	if o.Test.Transactions() {
+		n, _ := result.Get(vs, result.Transactions)
+		p50, ok := result.Get(vs, result.Latency, "quantile", "0.5")
+		p99, _ := result.Get(vs, result.Latency, "quantile", "0.99")
+		if n <= 0 || !ok || p50 <= 0 || p99 < p50 || p99 > 10 {
+			t.Errorf("%v transactions, median %v s, 99 %% %v s", n, p50, p99)
+		}
+		if want := o.Test.Messages; want > 0 && n != float64(want) {
+			t.Errorf("%v transactions, want %d", n, want)
+		}
+		return
+	}
+	for _, d := range []stream.Direction{stream.Transmit, stream.Receive} {
+		_, _, from, to := o.Sides(d)
+		if d == stream.Receive {
+			// This end stops at its own timer, the server at its.
+			from, to = to, from
+		}
+		if o.Test.Protocol == stream.TCP && d == stream.Transmit && from.Bytes != to.Bytes {
+			t.Errorf("sent %d, received %d", from.Bytes, to.Bytes)
+		}
+		if to.Bytes > 0 && from.Bytes <= 0 {
+			t.Errorf("%s: %d and %d bytes", d, from.Bytes, to.Bytes)
+		}
+	}
+	if _, _, _, to := o.Sides(o.Test.Direction); o.Test.Bytes > 0 && to.Bytes != o.Test.Bytes {
+		t.Errorf("received %d of %d", to.Bytes, o.Test.Bytes)
+	}
+}
+
+// The original client against our server.
+func TestServer(t *testing.T) {
+	tool := original(t, "netperf")
+	addr, finished := serve(t, &Server{})
+	host, port, _ := net.SplitHostPort(addr)
+	for _, args := range []string{
+		"-t TCP_STREAM", "-t TCP_MAERTS", "-t TCP_RR", "-t TCP_CRR", "-t TCP_CC", "-t TCP_SENDFILE", "-t UDP_RR", "-t UDP_STREAM -- -R 1 -m 1024",
+		"-t TCP_STREAM -c -C", "-t TCP_RR -c -C", "-t TCP_STREAM -- -m 64 -D -s 64K -S 64K -K reno", "-t omni -- -d rr -r 100,200", "-t TCP_RR -l -500",
+	} {
+		t.Run(args, func(t *testing.T) {
+			cmd := exec.Command(tool, append([]string{"-H", host, "-p", port, "-l", "1"}, strings.Fields(args)...)...)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if f := <-finished; f.Err != nil {
+				t.Errorf("our server: %v", f.Err)
+			}
+			if strings.Contains(args, "TCP_CC") {
+				return // a table of its own
+			}
+			runs, err := wire.ParseOutput(string(out))
+			if err != nil || runs[0].Throughput <= 0 {
+				t.Errorf("netperf shows %+v, %v: %s", runs, err, out)
+			}
+		})
+	}
+}
+
+// Clients built without migrated tests send messages of their own.
+func TestClassicClient(t *testing.T) {
+	addr, finished := serve(t, &Server{})
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	word := func(m []byte, i int) uint32 { return binary.BigEndian.Uint32(m[8+4*i:]) }
+	// TCP_STREAM for a second, and then TCP_RR on the same connection.
+	m := make([]byte, wire.Size)
+	binary.BigEndian.PutUint32(m, uint32(wire.TCPStream))
+	binary.BigEndian.PutUint32(m[8+4*8:], 1)
+	answer := exchange(t, c, m)
+	d, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(word(answer, 6)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sent = 100_000
+	_, _ = d.Write(make([]byte, sent))
+	d.Close()
+	results := exchange(t, c, nil)
+	if got := binary.BigEndian.Uint64(results[8:]); got != 0x40f86a0000000000 { // 100,000 as a double
+		t.Errorf("received %#x", got)
+	}
+	if f := <-finished; f.Err != nil || f.Results.BytesReceived != sent {
+		t.Errorf("%+v", f)
+	}
+	clear(m)
+	binary.BigEndian.PutUint32(m, uint32(wire.TCPRR))
+	for i, v := range map[int]uint32{6: 3, 7: 5, 11: 1} {
+		binary.BigEndian.PutUint32(m[8+4*i:], v)
+	}
+	answer = exchange(t, c, m)
+	if d, err = net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(word(answer, 5))))); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 5)
+	for range 10 {
+		_, _ = d.Write(b[:3])
+		if _, err := io.ReadFull(d, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Close()
+	if results = exchange(t, c, nil); word(results, 2) != 10 {
+		t.Errorf("%d transactions, want 10", word(results, 2))
+	}
+}
+
+// exchange sends a message, if any, and reads the next.
+func exchange(t *testing.T, c net.Conn, m []byte) []byte {
+	t.Helper()
+	if _, err := c.Write(m); m != nil && err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, wire.Size)
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.ReadFull(c, b); err != nil {
+		t.Fatal(err)
+	}
+	if e := binary.BigEndian.Uint32(b[4:]); e != 0 {
+		t.Fatalf("errno %d", e)
+	}
+	return b
+}
+
+func TestPassphrase(t *testing.T) {
+	addr, _ := serve(t, &Server{Passphrase: "open sesame"})
+	for phrase, ok := range map[string]bool{"open sesame": true, "sesame": false, "": false} {
+		c := &stream.Client{Test: stream.Test{Bytes: 1 << 20}.Defaulted(), Dialect: &Client{Addr: addr, Passphrase: phrase}}
+		if err := c.Run(t.Context()); (err == nil) != ok {
+			t.Errorf("%q: %v", phrase, err)
+		}
+	}
+}
+
+// A netperf of 2.5 or older answers with 256 bytes.
+func TestOldServer(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		c, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.CopyN(io.Discard, c, wire.Size)
+		_, _ = c.Write(make([]byte, wire.OldSize))
+		_, _ = io.Copy(io.Discard, c)
+	}()
+	_, err = (&Client{Addr: ln.Addr().String()}).Open(t.Context(), stream.Test{}.Defaulted())
+	if !errors.Is(err, ErrOldPeer) {
+		t.Errorf("%v, want %v", err, ErrOldPeer)
+	}
+}
+
+// Hostile clients leave nothing behind: no goroutine, no descriptor.
+func TestHostileClients(t *testing.T) {
+	addr, _ := serve(t, &Server{Limit: 64})
+	request := wire.Request{Protocol: wire.ProtoTCP, Direction: wire.ServerReceives, Length: 1}
+	attack := func(f func(c *net.TCPConn)) {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		f(c.(*net.TCPConn))
+	}
+	scripts := []func(c *net.TCPConn){
+		func(*net.TCPConn) {},
+		func(c *net.TCPConn) { _, _ = c.Write(make([]byte, 100)) },
+		func(c *net.TCPConn) { _, _ = c.Write([]byte(strings.Repeat("GET / HTTP/1.1\r\n", 50))) },
+		func(c *net.TCPConn) { _, _ = c.Write(request.Message()[:]); _ = c.SetLinger(0) },
+		func(c *net.TCPConn) { _, _ = c.Write(request.Message()[:]); exchange(t, c, nil) }, // and never connects
+		func(c *net.TCPConn) {
+			bad := request
+			bad.Direction = 9
+			_, _ = c.Write(bad.Message()[:])
+			_, _ = io.Copy(io.Discard, c)
+		},
+	}
+	round := func() {
+		var wg sync.WaitGroup
+		for _, s := range scripts {
+			for range 4 {
+				wg.Go(func() { attack(s) })
+			}
+		}
+		wg.Wait()
+		c := &stream.Client{Test: stream.Test{Bytes: 1 << 20}.Defaulted(), Dialect: &Client{Addr: addr}}
+		if err := c.Run(t.Context()); err != nil {
+			t.Errorf("a good client among the hostile: %v", err)
+		}
+	}
+	count := func() int {
+		es, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return runtime.NumGoroutine() + len(es)
+	}
+	round()
+	time.Sleep(300 * time.Millisecond)
+	before := count()
+	for range 5 {
+		round()
+	}
+	for range 100 {
+		if count() <= before+8 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Errorf("goroutines and descriptors %d -> %d", before, count())
+}
