@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +36,8 @@ func newLadderView(c cli, json bool) *ladderView {
 }
 
 // ladderRow lines up the columns of the steps: name, then for each direction
-// goodput in Mbit/s and in MB/s, then the other figures as get / put.
-const ladderRow = "%-23s %10s %9s  %10s %9s  %14s %19s %16s  %s\n"
+// goodput in Mbit/s and in MB/s, then the other figures as get/put.
+const ladderRow = "%-21s %10s %7s %11s %7s %12s %12s %11s\n"
 
 func (v *ladderView) begin(c *climb) {
 	v.climb = c
@@ -52,7 +51,7 @@ func (v *ladderView) begin(c *climb) {
 	}
 	fmt.Fprintf(v.w, "A file server from as shipped to this machine's limit, in %d steps, over %s.\nAbout %s; Ctrl-C ends it with what was measured.\n\n",
 		len(c.steps), where, v.left().Round(time.Second))
-	fmt.Fprintf(v.w, ladderRow, "", "get Mbit/s", "MB/s", "put Mbit/s", "MB/s", "CPU s/GiB", "frames/s", "bytes/ACK", "bound by")
+	fmt.Fprintf(v.w, ladderRow, "", "get Mbit/s", "MB/s", "put Mbit/s", "MB/s", "CPU s/GiB", "frames/s", "bytes/ACK")
 }
 
 // left is the time that the trials not done yet will take.
@@ -83,32 +82,47 @@ func (v *ladderView) step(i int, step ladderStep, views []explain.View) {
 		}
 		cells = append(cells, mbits, mbytes)
 		cpu = append(cpu, figure(view, result.CPUPerGiB, "%.2f"))
-		frames = append(frames, figure(view, result.FrameRate, "%.0f"))
-		acks = append(acks, figure(view, result.BytesPerACK, "%.0f"))
-		bound := "?"
-		if f, ok := explain.Bound(explain.Judge(view, explain.Rules())); ok {
-			bound = f.Rule
-			if f.Verdict != result.Limits {
-				bound += "?"
-			}
-		}
-		bounds = append(bounds, bound)
+		frames = append(frames, figure(view, result.FrameRate, ""))
+		acks = append(acks, figure(view, result.BytesPerACK, ""))
+		bounds = append(bounds, view.Direction+" by "+boundOf(view))
 	}
 	for len(cells) < 4 { // interrupted before the put
 		cells = append(cells, "-", "-")
 	}
 	row := append([]any{fmt.Sprintf("%d %s", i+1, step.name)}, cells...)
-	for _, both := range [][]string{cpu, frames, acks, slices.Compact(bounds)} {
-		row = append(row, strings.Join(both, " / "))
+	for _, both := range [][]string{cpu, frames, acks} {
+		row = append(row, strings.Join(both, "/"))
 	}
 	fmt.Fprintf(v.w, ladderRow, row...)
+	fmt.Fprintf(v.w, "  bound: %s\n", strings.Join(bounds, ", "))
 }
 
-// figure shows a figure of a step; "-" where it could not be measured.
+// boundOf names the rule that says what limits a step, with a question mark
+// where it only suspects.
+func boundOf(v explain.View) string {
+	f, ok := explain.Bound(explain.Judge(v, explain.Rules()))
+	switch {
+	case !ok:
+		return "what no rule knows"
+	case f.Verdict != result.Limits:
+		return f.Rule + "?"
+	}
+	return f.Rule
+}
+
+// figure shows a figure of a step, "-" where it could not be measured, in
+// thousands or millions where no format is given.
 func figure(v explain.View, m result.Metric, format string) string {
 	x, ok := v.Get(m)
-	if !ok {
+	switch {
+	case !ok:
 		return "-"
+	case format == "" && x >= 10e6:
+		x, format = x/1e6, "%.0fM"
+	case format == "" && x >= 10e3:
+		x, format = x/1e3, "%.0fk"
+	case format == "":
+		format = "%.0f"
 	}
 	return fmt.Sprintf(format, x)
 }
