@@ -6,15 +6,19 @@ import (
 	"testing"
 )
 
-// fakeTB records how a test would have ended.
+// fakeTB records how a test would have ended first.
 type fakeTB struct{ skipped, failed string }
 
-func (*fakeTB) Helper()                     {}
-func (*fakeTB) Name() string                { return "fake" }
-func (*fakeTB) Context() context.Context    { return context.Background() }
-func (*fakeTB) Cleanup(func())              {}
-func (*fakeTB) Logf(string, ...any)         {}
-func (f *fakeTB) Skipf(s string, a ...any)  { f.skipped = fmt.Sprintf(s, a...) }
+func (*fakeTB) Helper()                  {}
+func (*fakeTB) Name() string             { return "fake" }
+func (*fakeTB) Context() context.Context { return context.Background() }
+func (*fakeTB) Cleanup(func())           {}
+func (*fakeTB) Logf(string, ...any)      {}
+func (f *fakeTB) Skipf(s string, a ...any) {
+	if f.failed == "" {
+		f.skipped = fmt.Sprintf(s, a...)
+	}
+}
 func (f *fakeTB) Fatalf(s string, a ...any) { f.failed = fmt.Sprintf(s, a...) }
 
 // What is missing skips a test, but fails it where everything was promised.
