@@ -202,7 +202,7 @@ func (s *sender) progress(c *connection, a *ack, t int64) {
 		l.blackhole.delivered(g, s.full)
 		s.flight.pop()
 	}
-	if found && last.times == 1 && clean {
+	if found && last.times == 1 && clean && last.sent > c.since {
 		d := a.at - last.sent
 		delayed := covered < 2*int64(s.full) && a.pure && d > s.loop.downMin+5_000_000 && s.loop.down.n > 0
 		if !delayed && d > 0 {

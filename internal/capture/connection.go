@@ -15,6 +15,7 @@ type connection struct {
 	frames       int64
 	tooBig       int64 // ICMP "fragmentation needed" and "packet too big"
 	resets       int64
+	since        int64 // the clock was set: earlier times do not compare with later ones
 	quiet        [2]quiet
 	older, newer *connection // order of use
 }

@@ -52,7 +52,7 @@ func (s *sender) data(c *connection, p *frame.Packet, t int64, no uint32) {
 	s.records++
 	s.headers += int64(p.Headers)
 	if p.Options.HasTimestamp {
-		if at, ok := s.loop.echoes.met(p.Options.TSecr); ok && p.Options.TSecr != 0 {
+		if at, ok := s.loop.echoes.met(p.Options.TSecr); ok && p.Options.TSecr != 0 && at > c.since {
 			s.loop.sampleUp(t - at)
 		}
 	}

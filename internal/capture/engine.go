@@ -122,6 +122,7 @@ func (e *Engine) tcp(p *frame.Packet, t int64) {
 	} else {
 		e.active.touch(f.conn)
 	}
+	f.conn.since = e.timebase.since
 	f.conn.packet(p, side, t, uint32(e.frames))
 	if e.o.Series {
 		e.plot(f.conn)

@@ -23,6 +23,7 @@ type scenario struct {
 	receiver []string // verdicts that are as right from behind the fault
 	options  testnet.RelayOptions
 	traffic  testnet.Traffic
+	quiet    bool          // nothing is lost, so nothing should be sent again
 	noScale  bool          // the receiver offers no window scaling
 	linger   time.Duration // capture longer, to see who is answered
 }
@@ -96,6 +97,9 @@ func scenarios(r *rand.Rand) []scenario {
 	reverse.traffic = testnet.Traffic{Duration: long + time.Second, Congestion: cc}
 	host := scenario{name: "sender host", truth: "tcp.sender-host", options: delays(draw(r, 0.0004, 0.0012))}
 	host.traffic = testnet.Traffic{Duration: time.Second, Write: 1448 * (2 + r.IntN(3)), NoDelay: true, Every: time.Duration(draw(r, 150e-6, 400e-6) * 1e9)}
+	for _, s := range []*scenario{&window, &sendBuffer, &app, &turns, &nagle, &small, &short, &host} {
+		s.quiet = true
+	}
 	return []scenario{window, zero, sendBuffer, app, turns, nagle, small, bandwidth, shallow, loss, stall, hole, short, reverse, host}
 }
 

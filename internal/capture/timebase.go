@@ -9,6 +9,7 @@ type timebase struct {
 	behind int   // frames in a row that lie before last
 	lowest int64
 	steps  int64
+	since  int64 // times before it don't compare with times after it
 }
 
 // backward is how far time may fall back by mere disorder: frames of two
@@ -36,6 +37,7 @@ func (b *timebase) adjust(at int64) int64 {
 		}
 		return b.last
 	}
+	b.since = b.last
 	if b.behind++; b.behind == 1 || t < b.lowest {
 		b.lowest = t
 	}
@@ -45,6 +47,7 @@ func (b *timebase) adjust(at int64) int64 {
 		b.steps++
 		b.behind = 0
 		b.last = t + d
+		b.since = b.last
 	}
 	return b.last
 }
@@ -64,6 +67,7 @@ func (b *timebase) forward(t, before int64, w *oneWay, val uint32, h *handshake)
 	d := t - before - max(b.gap, own-before, 0)
 	b.shift -= d
 	b.last -= d
+	b.since = b.last
 	b.steps++
 	return t - d
 }
