@@ -117,6 +117,10 @@ func (s *sender) drain(c *connection) {
 func (s *sender) acknowledged(c *connection, a *ack, t int64) {
 	s.clock.advance(t, false, a.frame)
 	s.lastAck = t
+	if s.crest > 0 {
+		s.inflight.add(s.crest)
+		s.crest = 0
+	}
 	l := &s.loss
 	if a.dsack {
 		l.dsacks++

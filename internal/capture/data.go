@@ -19,6 +19,7 @@ type losses struct {
 	recover        int64 // recovery point (RFC 6675 2)
 	suspected      bool  // acknowledgements say that a loss event began
 	dsacks         int64
+	rttBefore      int64 // sum over loss events of the round trip just before
 	dupAcks        int
 	dupAckTotal    int64
 	sackHigh       int64
@@ -95,7 +96,7 @@ func (s *sender) fresh(c *connection, p *frame.Packet, pos, span, t int64, no ui
 	s.next = span
 	s.flight.push(segment{sent: t, first: t, end: uint32(span), len: uint32(n), tsval: p.Options.TSval, frame: no, id: p.ID, times: 1})
 	flight := s.outstanding()
-	s.inflight.add(flight)
+	s.crest = flight
 	s.epoch.sent(flight)
 	s.loss.blackhole.sent(min(n, s.full))
 	// A window that is left with less than a segment, and flight close to it,
@@ -227,15 +228,22 @@ func (s *sender) resent(c *connection, p *frame.Packet, pos, span, t int64, no u
 	switch {
 	case probe:
 	case pos >= l.recover && span > s.una:
-		l.events++
+		s.event()
 		l.recover = s.next
 	case l.suspected:
-		l.events++
+		s.event()
 	}
 	l.suspected = l.suspected && probe
 	if s.series != nil {
 		s.series.resent(t)
 	}
+}
+
+// event counts a loss event. The last round trip before it tells whether a
+// queue was full.
+func (s *sender) event() {
+	s.loss.events++
+	s.loss.rttBefore += s.loop.lastDown + s.loop.lastUp
 }
 
 // example keeps the first three frames of a kind.

@@ -4,11 +4,12 @@ package capture
 // down is capture point to receiver and back, up is capture point to sender
 // and back.
 type loop struct {
-	down, up       histogram
-	downMin, upMin int64 // 0 where unknown
-	echoes         echoQueue
-	lag            int64 // delay of acknowledgements into the sender's frame
-	where          vantage
+	down, up         histogram
+	downMin, upMin   int64 // 0 where unknown
+	lastDown, lastUp int64
+	echoes           echoQueue
+	lag              int64 // delay of acknowledgements into the sender's frame
+	where            vantage
 }
 
 // processing is the time a sender needs to answer an acknowledgement; it is
@@ -17,6 +18,7 @@ const processing = 30_000
 
 func (l *loop) sampleDown(d int64) {
 	l.down.add(d)
+	l.lastDown = d
 	l.limitDown(d)
 	l.locate(l.down.n)
 }
@@ -37,6 +39,7 @@ func (l *loop) locate(n int64) {
 
 func (l *loop) sampleUp(d int64) {
 	l.up.add(d)
+	l.lastUp = d
 	l.limitUp(d)
 	l.locate(l.up.n)
 }

@@ -148,11 +148,13 @@ func bandwidth(e *evidence) float64 {
 	// Losses at a short queue keep the round trip low, but not the rate from
 	// staying where the bottleneck holds it.
 	ceiling := all(e.rateMedian/e.rateHigh/0.9, (e.queue-1)/0.1, grown/0.0005, yes(e.s.loss.events >= 2))
+	// Or the losses come just when the queue is full.
+	overflow := all((e.atLoss-1)/0.25, (e.atLoss-1)*e.minRTT/0.0005, e.rateMedian/e.rateHigh/0.6, yes(e.s.loss.events >= 3), 1.1*e.atLoss/e.queue)
 	line := lineShare(e.wire)
 	if e.ackClocked < 0.6 && line < 0.985 {
 		line = 0 // the application's pace, near a link rate by chance
 	}
-	return max(queued, ceiling, all(line/0.95, steady))
+	return max(queued, ceiling, overflow, all(line/0.95, steady, (e.queue-1)/0.1))
 }
 
 // linkRates are the rates of IEEE 802.3 links, in bit/s.
@@ -193,7 +195,7 @@ func slowStart(e *evidence) float64 {
 }
 
 func sendBuffer(e *evidence) float64 {
-	return all(yes(e.s.segments >= opportunity), e.ackClocked/0.6, yes(e.flight80 < 1.5*e.flightMed), yes(e.share[stateWindow] < 0.3), yes(e.s.loss.events == 0), yes(e.queue < 1.3))
+	return all(yes(e.s.segments >= opportunity), e.ackClocked/0.6, yes(e.flight80 < 1.5*e.flightMed), yes(e.share[stateWindow] < 0.3), yes(e.resent < 0.001), yes(e.queue < 1.3))
 }
 
 func senderHost(e *evidence) float64 {

@@ -41,10 +41,11 @@ type sender struct {
 
 	first, last int64 // time of the first data, of the last data or progress
 	firstFrame  uint32
-	lastNew     int64 // time of the last new data
-	lastAck     int64 // time of the last acknowledgement, sender's frame
-	lastShort   bool  // last new segment was shorter than a full one
-	inflight    histogram
+	lastNew     int64     // time of the last new data
+	lastAck     int64     // time of the last acknowledgement, sender's frame
+	lastShort   bool      // last new segment was shorter than a full one
+	inflight    histogram // at its crests: when an acknowledgement meets new data sent
+	crest       int64     // flight after the last new data, 0 once sampled
 	epoch       epochs
 	pending     pendingACKs
 
