@@ -116,7 +116,7 @@ func (o *ftpBench) runFTP(cmd *cobra.Command, c cli, rawURL string, out *output)
 	}
 	r, err := measure.Record(cmd.Context(), load, measure.Options{
 		Meters: meters,
-		Ends:   []result.End{{Role: "client", Host: hostname()}, {Role: "server", Host: cfg.Host}},
+		Ends:   []result.End{thisEnd("client", ifname), {Role: "server", Host: cfg.Host}},
 		Totals: func(r *result.Result) []result.Value {
 			r.Trials = load.Trials()
 			return load.Totals()

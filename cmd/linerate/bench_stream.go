@@ -280,7 +280,7 @@ func record(ctx context.Context, d stream.Dialect, target string, t stream.Test,
 		}
 	}
 	r, err := measure.Record(ctx, w, measure.Options{
-		Every: every, Meters: append(ftpMeters(ifname), sockets), Ends: []result.End{{Role: "tester", Host: hostname()}, {Role: "dut", Host: target}},
+		Every: every, Meters: append(ftpMeters(ifname), sockets), Ends: []result.End{thisEnd("tester", ifname), {Role: "dut", Host: target}},
 		Totals: func(r *result.Result) []result.Value { return append(w.Outcome().Values(), grown(r)...) },
 	})
 	o := w.Outcome()
@@ -315,12 +315,4 @@ func grown(r *result.Result) []result.Value {
 		m, known := result.Lookup(v.Metric)
 		return v.Metric == result.MeterCost.Name || known && m.Kind == result.Counter && v.V == 0
 	})
-}
-
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "this host"
-	}
-	return name
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -148,13 +147,4 @@ func summary(j *job, took time.Duration) string {
 		parts = append(parts, result.FormatSize(float64(n))+" was there already")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// thisEnd describes this machine as an end of the link.
-func thisEnd(role string) result.End {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "localhost"
-	}
-	return result.End{Role: role, Host: name}
 }

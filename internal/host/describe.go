@@ -71,7 +71,9 @@ func (d describer) box() {
 	d.fact("board", line(d.h, "proc/device-tree/model"))
 	d.fact("cpus", line(d.h, "sys/devices/system/cpu/online"))
 	d.fact("clocksource", line(d.h, "sys/devices/system/clocksource/clocksource0/current_clocksource"))
-	d.fact("pcie power saving", line(d.h, "sys/module/pcie_aspm/parameters/policy"))
+	_, policy, _ := strings.Cut(line(d.h, "sys/module/pcie_aspm/parameters/policy"), "[") // the one in force is in brackets
+	policy, _, _ = strings.Cut(policy, "]")
+	d.fact("pcie power saving", policy)
 	b, _ := fs.ReadFile(d.h, "proc/cpuinfo")
 	cpu := pairs(string(b))
 	for _, key := range []string{"model name", "cpu model", "Processor", "uarch", "cpu"} { // x86 and Arm, MIPS, old Arm, RISC-V, PowerPC

@@ -31,7 +31,7 @@ func TestDescribe(t *testing.T) {
 		},
 		{
 			"x86-virtio",
-			map[string]string{"kernel": "6.18.44", "driver@eth0": "virtio_net", "speed@eth0": "", "virtual machine": "yes", "clocksource": "tsc"},
+			map[string]string{"kernel": "6.18.44", "driver@eth0": "virtio_net", "speed@eth0": "", "virtual machine": "yes", "clocksource": "tsc", "pcie power saving": "default"},
 			map[string]string{"ethtool.coalesce.rx-frames@eth0": "1", "irq.38.smp_affinity_list": "0-1", "link.mtu@eth0": "1400"},
 		},
 	} {
