@@ -227,16 +227,22 @@ func TestListings(t *testing.T) { // RFC 959 4.1.3
 	p.do(550, "LIST missing")
 	same(t, "NLST empty", p.get("NLST empty"), nil)
 	same(t, "LIST empty", p.get("LIST empty"), nil)
+	if got := string(p.get("NLST d/")); !strings.Contains(got, "\r\nd/one\r\n") || got != string(p.get("NLST d")) {
+		t.Errorf("NLST of a directory: %q", got)
+	}
+	p.do(212, "STAT d")
 	p.do(250, "CWD d")
 	for arg, want := range map[string]string{
-		"":      "*\r\n-x\r\na[1]\r\none\r\ntwo\r\n",
-		" t*":   "two\r\n",
-		" a[1]": "a[1]\r\n", // a name, not a pattern
-		" *":    "*\r\n",
-		" -x":   "-x\r\n",
-		" -la":  "*\r\n-x\r\na[1]\r\none\r\ntwo\r\n",
-		" z?":   "",
-		" ./o*": "one\r\n",
+		"":        "*\r\n-x\r\na[1]\r\none\r\ntwo\r\n",
+		" t*":     "two\r\n",
+		" a[1]":   "a[1]\r\n", // a name, not a pattern
+		" *":      "*\r\n",
+		" -x":     "-x\r\n",
+		" -la":    "*\r\n-x\r\na[1]\r\none\r\ntwo\r\n",
+		" z?":     "",
+		" ./o*":   "./one\r\n",
+		" /d/o*":  "/d/one\r\n",
+		" /empty": "",
 	} {
 		if got := string(p.get("NLST%s", arg)); got != want {
 			t.Errorf("NLST%s: %q, want %q", arg, got, want)
@@ -245,7 +251,7 @@ func TestListings(t *testing.T) { // RFC 959 4.1.3
 	if got := string(p.get("LIST -a one")); !strings.HasPrefix(got, "-rw") || !strings.HasSuffix(got, " one\r\n") {
 		t.Errorf("LIST -a one: %q", got)
 	}
-	if r := p.do(212, "STAT one"); len(r.Lines) != 3 || !strings.HasSuffix(r.Lines[1], " one") {
+	if r := p.do(213, "STAT one"); len(r.Lines) != 3 || !strings.HasSuffix(r.Lines[1], " one") {
 		t.Errorf("STAT one: %q", r.Lines)
 	}
 }

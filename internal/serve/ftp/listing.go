@@ -45,20 +45,25 @@ func (x *session) cmdList(arg string) wire.Reply {
 	return x.list("LIST", arg, func(dst []byte, i store.Info) []byte { return appendLong(dst, i, now) })
 }
 
+// cmdNlst lists names alone, each fit for a transfer command: with the
+// directory as the client gave it in front (RFC 1123 4.1.2.7).
 func (x *session) cmdNlst(arg string) wire.Reply {
-	return x.list("NLST", arg, func(dst []byte, i store.Info) []byte { return append(dst, name(i)...) })
+	return x.list("NLST", arg, nil)
 }
 
-// list sends the entries that arg stands for. A missing file is a 550; an
-// empty directory, or a pattern that matches nothing, is an empty list
-// (RFC 959 allows 450 too, which clients take for a fault).
+// list sends the entries that arg stands for, by line, or else their names. A
+// missing file is a 550; an empty directory, or a pattern that matches nothing,
+// is an empty list (RFC 959 allows 450 too, which clients take for a fault).
 func (x *session) list(verb, arg string, l line) wire.Reply {
-	at, entries, err := x.find(arg)
+	f, err := x.find(arg)
 	if err != nil {
 		x.closeEndpoint()
 		return x.failure(err)
 	}
-	return x.sendListing(verb, at, entries, l)
+	if l == nil {
+		l = func(dst []byte, i store.Info) []byte { return append(append(dst, f.prefix...), name(i)...) }
+	}
+	return x.sendListing(verb, f.at, f.entries, l)
 }
 
 func (x *session) sendListing(verb, at string, entries []store.Info, l line) wire.Reply {
@@ -68,13 +73,21 @@ func (x *session) sendListing(verb, at string, entries []store.Info, l line) wir
 	})
 }
 
-// find returns what the argument of LIST, NLST or STAT stands for: a directory's
-// entries, one file, or the matches of a pattern. Options as of ls(1), which
-// clients send though no RFC has them, are passed over, unless a file is named
-// so.
-func (x *session) find(arg string) (at string, entries []store.Info, err error) {
-	if at, entries, err = x.lookUp(arg); !errors.Is(err, fs.ErrNotExist) {
-		return at, entries, err
+// found is what the argument of a listing command stands for.
+type found struct {
+	at      string // full name
+	prefix  string // of the entries' names, in the client's terms
+	entries []store.Info
+	dir     bool // entries are those of directory at
+}
+
+// find looks up a directory's entries, one file, or the matches of a pattern.
+// Options as of ls(1), which clients send though no RFC has them, are passed
+// over, unless a file is named so.
+func (x *session) find(arg string) (found, error) {
+	f, err := x.lookUp(arg)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
 	}
 	if rest := strings.TrimLeft(arg, " "); strings.HasPrefix(rest, "-") {
 		for strings.HasPrefix(rest, "-") {
@@ -83,62 +96,61 @@ func (x *session) find(arg string) (at string, entries []store.Info, err error) 
 		}
 		return x.find(rest)
 	}
-	if base := path.Base(at); strings.ContainsAny(base, "*?[") {
-		return x.match(at, base)
+	if base := path.Base(f.at); strings.ContainsAny(base, "*?[") {
+		return x.match(f, base)
 	}
-	return at, nil, err
+	return f, err
 }
 
-func (x *session) lookUp(arg string) (string, []store.Info, error) {
-	at, err := x.resolve(arg)
-	if err != nil {
-		return at, nil, err
+func (x *session) lookUp(arg string) (f found, err error) {
+	f.prefix = arg[:strings.LastIndexByte(arg, '/')+1]
+	if f.at, err = x.resolve(arg); err != nil {
+		return f, err
 	}
-	i, err := x.store.Stat(x.ctx, at)
-	switch {
-	case err != nil:
-		return at, nil, err
-	case !i.IsDir():
-		return at, []store.Info{i}, nil
+	i, err := x.store.Stat(x.ctx, f.at)
+	if err != nil || !i.IsDir() {
+		f.entries = []store.Info{i}
+		return f, err
 	}
-	entries, err := x.store.List(x.ctx, at)
-	return at, entries, err
+	if f.dir = true; arg != "" && !strings.HasSuffix(arg, "/") {
+		f.prefix = arg + "/"
+	}
+	f.entries, err = x.store.List(x.ctx, f.at)
+	return f, err
 }
 
-func (x *session) match(at, pattern string) (string, []store.Info, error) {
-	all, err := x.store.List(x.ctx, path.Dir(at))
+func (x *session) match(f found, pattern string) (found, error) {
+	all, err := x.store.List(x.ctx, path.Dir(f.at))
 	if err != nil {
-		return at, nil, err
+		return f, err
 	}
-	var entries []store.Info
+	f.entries = nil
 	for _, i := range all {
 		ok, err := path.Match(pattern, i.Name)
 		if err != nil {
-			return at, nil, fmt.Errorf("pattern %q: %w", pattern, fs.ErrNotExist)
+			return f, fmt.Errorf("pattern %q: %w", pattern, fs.ErrNotExist)
 		}
 		if ok {
-			entries = append(entries, i)
+			f.entries = append(f.entries, i)
 		}
 	}
-	return at, entries, nil
+	return f, nil
 }
 
 // cmdMlsd lists a directory for machines (RFC 3659 7).
 func (x *session) cmdMlsd(arg string) wire.Reply {
-	at, entries, err := x.lookUp(arg)
-	if err == nil && len(entries) == 1 && at == path.Join(path.Dir(at), entries[0].Name) {
-		// It may be a file, or a directory with an entry of its own name.
-		if i, serr := x.store.Stat(x.ctx, at); serr == nil && !i.IsDir() {
-			x.closeEndpoint()
-			return wire.NewReply(501, "MLSD lists directories only") // RFC 3659 7.2.1
-		}
-	}
-	if err != nil {
+	f, err := x.lookUp(arg)
+	if err != nil || !f.dir {
 		x.closeEndpoint()
-		return x.failure(err)
+		if err != nil {
+			return x.failure(err)
+		}
+		return wire.NewReply(501, "MLSD lists directories only") // RFC 3659 7.2.1
 	}
 	facts := x.facts
-	return x.sendListing("MLSD", at, entries, func(dst []byte, i store.Info) []byte { return x.entry(i, name(i)).Append(dst, facts) })
+	return x.sendListing("MLSD", f.at, f.entries, func(dst []byte, i store.Info) []byte {
+		return x.entry(i, name(i)).Append(dst, facts)
+	})
 }
 
 // cmdMlst describes one file over the control connection, its name as the
@@ -167,20 +179,24 @@ func (x *session) cmdStat(arg string) wire.Reply {
 	if arg == "" {
 		return wire.Reply{Code: 211, Lines: x.status()}
 	}
-	at, entries, err := x.find(arg)
+	f, err := x.find(arg)
 	if err != nil {
 		return x.failure(err)
 	}
-	lines := []string{"Status of " + at}
+	lines := []string{"Status of " + f.at}
 	now := time.Now()
-	for n, i := range entries {
+	for n, i := range f.entries {
 		if n == maxStatLines {
-			lines = append(lines, fmt.Sprintf("(%d more, use LIST)", len(entries)-n))
+			lines = append(lines, fmt.Sprintf("(%d more, use LIST)", len(f.entries)-n))
 			break
 		}
 		lines = append(lines, string(appendLong(nil, i, now)))
 	}
-	return wire.Reply{Code: 212, Lines: append(lines, "End of status")}
+	code := 213
+	if f.dir {
+		code = 212
+	}
+	return wire.Reply{Code: code, Lines: append(lines, "End of status")}
 }
 
 // entry describes i with the permissions the user has (RFC 3659 7.5.5).

@@ -24,6 +24,7 @@ var errNotResumed = errors.New("TLS session of the control connection not resume
 // holds the secrets of this control connection can resume such a ticket, with
 // TLS 1.2 and 1.3 alike.
 type tlsSession struct {
+	raw  *recordConn // below conn
 	conn *tls.Conn
 	conf *tls.Config
 	name []byte
@@ -61,7 +62,8 @@ func (t *tlsSession) owns(s *tls.SessionState) bool {
 // startTLS does the handshake on the control connection.
 func (x *session) startTLS() error {
 	t := newTLSSession(x.srv.cfg.TLS)
-	t.conn = tls.Server(&recordConn{Conn: x.tcp}, t.conf)
+	t.raw = &recordConn{Conn: x.tcp}
+	t.conn = tls.Server(t.raw, t.conf)
 	if err := x.tcp.SetDeadline(time.Now().Add(x.srv.cfg.Timeouts.Connect)); err != nil {
 		return err
 	}
@@ -74,20 +76,42 @@ func (x *session) startTLS() error {
 	return x.tcp.SetDeadline(time.Time{})
 }
 
-// endTLS goes back to clear: our close_notify, then the peer's, then text.
+// cccWait is how long the client gets to end TLS first after CCC.
+const cccWait = time.Second
+
+// endTLS goes back to clear. RFC 4217 12.3 leaves open who sends close_notify
+// first, and clients differ: lftp takes one that comes with our reply for the
+// end of the connection, curl in its passive mode waits for ours and never
+// sends one. So the client's is awaited for a while, then ours is sent; what
+// then comes is close_notify or the next command.
 func (x *session) endTLS() error {
-	if err := x.tls.conn.CloseWrite(); err != nil {
-		return err
+	first, err := x.tls.raw.peek(cccWait)
+	ours := err == nil && !isRecord(first) || isTimeout(err)
+	if ours {
+		if err := x.tls.conn.CloseWrite(); err != nil {
+			return err
+		}
+		first, err = x.tls.raw.peek(x.srv.cfg.Timeouts.Idle)
 	}
-	if err := x.tcp.SetReadDeadline(time.Now().Add(x.srv.cfg.Timeouts.Connect)); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("end of TLS: %w", err)
 	}
-	if n, err := x.tls.conn.Read(x.buf[:]); n > 0 || err != io.EOF {
-		return fmt.Errorf("end of TLS: want close_notify, got %d bytes, %v", n, err)
+	x.unread = nil
+	if isRecord(first) {
+		if n, err := x.tls.conn.Read(x.buf[:]); n > 0 || err != io.EOF {
+			return fmt.Errorf("end of TLS: want close_notify, got %d bytes, %w", n, err)
+		}
+		if !ours {
+			if err := x.tls.conn.CloseWrite(); err != nil {
+				return err
+			}
+		}
+	} else {
+		x.unread = append(x.buf[:0], first)
 	}
 	x.out.Lock()
 	defer x.out.Unlock()
-	x.conn, x.tls, x.unread = x.tcp, nil, nil
+	x.conn, x.tls = x.tcp, nil
 	return nil
 }
 
@@ -115,6 +139,24 @@ type recordConn struct {
 	have   int     // bytes of header that were read
 	given  int     // bytes of header that were handed on
 	left   int     // bytes of the record's body to come
+}
+
+// isRecord tells the first byte of a record that may hold an alert, in TLS 1.3
+// encrypted as data is (RFC 8446 5.1), from that of a command.
+func isRecord(first byte) bool { return first == 21 || first == 23 }
+
+// peek waits for the first byte of the next record.
+func (c *recordConn) peek(wait time.Duration) (byte, error) {
+	if err := c.SetReadDeadline(time.Now().Add(wait)); err != nil {
+		return 0, err
+	}
+	c.have, c.given = 0, 0
+	n, err := c.Conn.Read(c.header[:1])
+	if n == 0 {
+		return 0, err
+	}
+	c.have = 1
+	return c.header[0], nil
 }
 
 func (c *recordConn) Read(b []byte) (int, error) {
