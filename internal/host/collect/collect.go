@@ -55,6 +55,10 @@ func patterns() []string {
 		sys/module/pcie_aspm/parameters/policy`)
 }
 
+// secret tells files that hold keys, such as tcp_fastopen_key, from others; the
+// script leaves out the same.
+func secret(name string) bool { return strings.HasSuffix(name, "_key") }
+
 // linkFiles are what the tree below link/ has of each interface; the script
 // takes them from sysfs.
 func linkFiles() []string {
@@ -101,7 +105,7 @@ func list(h host.Host) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, some...)
+		names = append(names, slices.DeleteFunc(some, secret)...)
 	}
 	links, err := fs.ReadDir(h, "sys/class/net")
 	if err != nil {

@@ -33,6 +33,7 @@ copy() {
 
 for pattern in @PATTERNS@; do
 	for f in /$pattern; do
+		case $f in *_key) continue ;; esac # secrets
 		[ -f "$f" ] && copy "${f#/}"
 	done
 done

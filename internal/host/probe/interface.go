@@ -43,15 +43,14 @@ func onInterface(h host.Host, ifname string) []Ability {
 		if err == nil && strings.TrimSpace(string(b)) == "" {
 			err = errors.New("the driver names none")
 		}
-		do := s.do
 		if errors.Is(err, fs.ErrNotExist) {
-			if gap := gap(h, "ethtool/"+ifname+"/"+s.file); gap != nil {
-				err = gap
-			} else {
-				do = "record the box again where ethtool is installed"
+			if err = gap(h, "ethtool/"+ifname+"/"+s.file); err == nil {
+				out = append(out, Ability{Group: group, Name: s.name, For: s.use, Verdict: Unknown, Detail: "not recorded",
+					Do: "install ethtool on the box and record it again"})
+				continue
 			}
 		}
-		out = append(out, outcome(group, s.name, s.use, driverLacks(err), detail, do))
+		out = append(out, outcome(group, s.name, s.use, driverLacks(err), detail, s.do))
 	}
 	out = append(out, xdp(h, group, ifname))
 	const napi = "gro_flush_timeout"

@@ -40,6 +40,14 @@ func TestRecordedBoard(t *testing.T) {
 	}
 }
 
+// TestNotRecorded wants what a recording lacks unknown, not missing.
+func TestNotRecorded(t *testing.T) {
+	h := host.Recorded(fstest.MapFS{"sys/class/net/eth0/mtu": {Data: []byte("1500\n")}, "gaps": {Data: []byte("ethtool/eth0: no ethtool on this box\n")}})
+	if a := find(t, Host(h, false, []string{"eth0"}), "ring sizes"); a.Verdict != Unknown || a.Do == "" {
+		t.Errorf("%+v", a)
+	}
+}
+
 // TestEveryNoHelps wants a reason with each no, and what to do where a feature
 // is missing.
 func TestEveryNoHelps(t *testing.T) {
