@@ -59,6 +59,15 @@ func showProgress(c cli, read func() work) (stop func()) {
 	return func() { close(quit); <-gone }
 }
 
+// besideProgress is a terminal for log lines while progress is shown: each
+// takes the place of the progress line, which is drawn anew below it.
+type besideProgress struct{ out io.Writer }
+
+func (b besideProgress) Write(p []byte) (int, error) {
+	_, err := fmt.Fprintf(b.out, "\r%-*s\n", progressWidth-1, strings.TrimRight(string(p), "\n"))
+	return len(p), err
+}
+
 // progressLine draws over itself. It pads with blanks, since not every
 // terminal of Windows knows how to erase.
 type progressLine struct {

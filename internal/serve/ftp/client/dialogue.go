@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/linerate/linerate/internal/serve/ftp/data"
 	"github.com/linerate/linerate/internal/wire/ftp"
@@ -21,16 +22,22 @@ type ReplyError struct{ Reply ftp.Reply }
 
 // Error shows the refusal on one line, without what a terminal would act on.
 func (e *ReplyError) Error() string {
-	text := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, e.Reply.String())
+	text := e.Reply.String()
 	if len(text) > 300 {
 		text = text[:300] + "..."
 	}
-	return "server answers " + strings.ToValidUTF8(text, "?")
+	return "server answers " + printable(text)
+}
+
+// printable takes out of a server's text, or a name it chose, what a terminal
+// would act on.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
 }
 
 // Refused reports whether err is a refusal for good (5yz, RFC 959 4.2.1).
@@ -181,7 +188,9 @@ func (c *Conn) fail(ctx context.Context, cmd ftp.Command, err error) error {
 		err = context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = fmt.Errorf("no reply within %v: %w", c.cfg.Timeout, data.ErrStalled)
+	case err == io.EOF:
+		err = fmt.Errorf("server closed the connection: %w", err)
 	}
-	c.broken = fmt.Errorf("%s: %w", cmd.Verb, err)
+	c.broken = fmt.Errorf("%s: %w", printable(cmd.String()), err)
 	return c.broken
 }

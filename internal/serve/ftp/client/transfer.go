@@ -99,7 +99,7 @@ type final struct {
 func (c *Conn) transfer(ctx context.Context, cmd ftp.Command, offset int64, move func(context.Context, net.Conn) (data.Stats, error)) (data.Stats, error) {
 	o, err := c.prepare(ctx)
 	if err != nil {
-		return data.Stats{}, fmt.Errorf("%s %s: %w", cmd.Verb, cmd.Arg, err)
+		return data.Stats{}, fmt.Errorf("%s: %w", printable(cmd.String()), err)
 	}
 	defer o.close()
 	if offset > 0 {
@@ -198,18 +198,16 @@ func (c *Conn) run(ctx context.Context, cmd ftp.Command, o *opening, begun <-cha
 // judge makes one error of what the data connection and the server say.
 func (c *Conn) judge(ctx context.Context, cmd ftp.Command, f final, moved error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s %s: %w", cmd.Verb, cmd.Arg, context.Cause(ctx))
+		return fmt.Errorf("%s: %w", printable(cmd.String()), context.Cause(ctx))
 	}
-	err := moved
 	_, refused := errors.AsType[*ReplyError](f.err)
 	switch {
-	case moved == nil:
-		err = f.err
-	case refused && Temporary(moved): // the connection broke because the server gave up
-		err = f.err
+	case moved == nil && f.err == nil:
+		return nil
+	case !refused && f.err != nil && (moved == nil || errors.Is(moved, f.err)):
+		return f.err // the dialogue broke, and says at which command
+	case moved == nil, refused && Temporary(moved): // the connection broke because the server gave up
+		moved = f.err
 	}
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", cmd.Verb, cmd.Arg, err)
-	}
-	return nil
+	return fmt.Errorf("%s: %w", printable(cmd.String()), moved)
 }
