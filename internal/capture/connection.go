@@ -66,7 +66,7 @@ func (c *connection) unscaled(s *sender) bool {
 // packet takes a captured segment sent by one end.
 func (c *connection) packet(p *frame.Packet, side int, t int64, no uint32) {
 	c.frames++
-	if c.seen[side].again(p, t, c.minimum()) {
+	if c.seen[side].again(p, t, c) {
 		c.duplicates++
 		return
 	}
@@ -204,7 +204,7 @@ type recent struct {
 
 // again reports whether the same packet was captured just before. A packet
 // without IP identification must carry data to tell it from the next one.
-func (r *recent) again(p *frame.Packet, t, least int64) bool {
+func (r *recent) again(p *frame.Packet, t int64, c *connection) bool {
 	if p.ID == 0 && (p.Payload == 0 || !p.Options.HasTimestamp) {
 		return false
 	}
@@ -212,13 +212,15 @@ func (r *recent) again(p *frame.Packet, t, least int64) bool {
 	sum := (uint64(p.Seq)<<32 | uint64(p.Ack)) * m
 	sum ^= uint64(p.ID)<<48 | uint64(p.Flags)<<40 | uint64(p.Payload)<<16 | uint64(p.Window)
 	sum = sum*m ^ uint64(p.Options.TSval)<<1
-	near := int64(1_000_000)
-	if least > 0 {
-		near = min(near, max(least/4, 20_000))
-	}
 	for i := range r.sum {
-		if r.sum[i] == sum && r.at[i] > 0 && t-r.at[i] < near {
-			return true
+		if r.sum[i] == sum && r.at[i] > 0 {
+			near := int64(1_000_000)
+			if least := c.minimum(); least > 0 {
+				near = min(near, max(least/4, 20_000))
+			}
+			if t-r.at[i] < near {
+				return true
+			}
 		}
 	}
 	r.sum[r.next], r.at[r.next] = sum, t
@@ -230,6 +232,7 @@ func (r *recent) again(p *frame.Packet, t, least int64) bool {
 // timestamp clock: what it grows by over the connection's first packet is
 // queue.
 type oneWay struct {
+	last  uint32
 	tick  int64 // nanoseconds of one step of the clock, 0 until known
 	least int64
 	queue histogram
@@ -239,6 +242,10 @@ type oneWay struct {
 // it took to arrive, or from the other end's clock, which it echoes: a growing
 // queue can only lengthen either.
 func (w *oneWay) add(o *frame.Options, t int64, h *handshake, peer *oneWay, ph *handshake) {
+	if o.TSval == w.last {
+		return // the first of a step is the least late
+	}
+	w.last = o.TSval
 	steps := int64(int32(o.TSval - h.stamp))
 	passed := t - h.stampAt
 	if w.tick == 0 {

@@ -131,10 +131,13 @@ func (s *sender) measure(c *connection, n int) {
 	if n > s.full && n > c.segmentLimit() {
 		s.superMax = max(s.superMax, n)
 	}
-	tail := n % s.full
+	if n == s.full { // nearly always; the rest divides
+		s.segments++
+		s.lastShort = false
+		return
+	}
 	s.segments += int64((n + s.full - 1) / s.full)
-	s.lastShort = tail != 0
-	if tail != 0 {
+	if s.lastShort = n%s.full != 0; s.lastShort {
 		s.short++
 	}
 }

@@ -94,11 +94,16 @@ func (e *Engine) Add(f *Frame) {
 }
 
 func (e *Engine) tcp(p *frame.Packet, t int64) {
-	k, side := keyOf(p)
-	f, fresh := e.flows.find(&k)
+	f, side := e.flows.hit(p)
+	fresh := false
+	if f == nil {
+		var k key
+		k, side = keyOf(p)
+		f, fresh = e.flows.find(&k)
+	}
 	if !fresh && p.Flags&frame.SYN != 0 && f.reused(p, side) {
 		e.end(f)
-		*f = flow{key: k, client: -1}
+		*f = flow{key: f.key, client: -1}
 		fresh = true
 	}
 	if fresh {

@@ -10,7 +10,7 @@ type ackStats struct {
 func (a *ackStats) add(covered int64, full int) {
 	a.pure++
 	a.bytes += covered
-	a.histogram[min((covered+int64(full)/2)/int64(full), 16)]++
+	a.histogram[min(uint32(min(covered, 1<<30)+int64(full)/2)/uint32(full), 16)]++
 }
 
 // median returns the usual number of segments covered.

@@ -110,6 +110,10 @@ type sizes struct {
 func (z *sizes) add(n uint32) {
 	z.total++
 	z.max = max(z.max, n)
+	if z.length[0] == n {
+		z.count[0]++
+		return
+	}
 	free := -1
 	for i := range z.length {
 		if z.length[i] == n {
