@@ -27,9 +27,9 @@ func newServeFTP(c cli) *cobra.Command {
 Running transfers may then finish; SIGHUP reads the users file and the certificate again.
 
 Without --users the login is user/password and only this host can reach it.
-The store in memory also has /zero, whose files have the length that their name
-says (get /zero/292MB), and /sink, which counts what is put there and drops it
-(and hashes it below /sink/sha256): get and put then cost no storage.`,
+For measuring, every root also has /zero, whose files have the length that their
+name says (get /zero/292MB), and /sink, which counts what is put there and drops
+it (and hashes it below /sink/sha256). Listings of a DIR do not show them.`,
 		Example: `  linerate serve ftp                                         memory, on 127.0.0.1:2121, user/password
   linerate serve ftp passwd alice >> users                   make a login
   linerate serve ftp /srv/files --users users --listen :21 --tls auto

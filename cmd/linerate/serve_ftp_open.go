@@ -182,7 +182,7 @@ func (o *serveFTPOptions) openStores() (*ftpStores, error) {
 	if err != nil {
 		return nil, usagef("--memory: %v", err)
 	}
-	s.base, err = memory.New(memory.Options{Budget: budget, Populate: true})
+	s.base, err = memory.New(memory.Options{Budget: budget, Populate: s.o.populate})
 	return s, err
 }
 
@@ -192,7 +192,7 @@ func (s *ftpStores) of(a users.Account) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	st = store.Mount(st, s.measuring)
+	st = store.Mount(st, s.measuring, s.o.dir == "")
 	if a.ReadOnly || s.o.readOnly {
 		st = store.ReadOnly(st)
 	}

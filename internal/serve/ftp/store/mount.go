@@ -12,12 +12,17 @@ import (
 )
 
 // Mount returns base with other stores in directories at its top: mounts maps
-// their names, without slashes. They hide what base has of that name.
-func Mount(base Store, mounts map[string]Store) Store { return &mount{base, mounts} }
+// their names, without slashes. They hide what base has of that name. Unless
+// listed, who knows their names finds them, but no listing shows them: a mirror
+// of a directory of files must not pick up generated ones.
+func Mount(base Store, mounts map[string]Store, listed bool) Store {
+	return &mount{base, mounts, listed}
+}
 
 type mount struct {
 	base   Store
 	mounts map[string]Store
+	listed bool
 }
 
 // at finds the store of name and its name there; top says that it is a mount
@@ -47,6 +52,9 @@ func (m *mount) List(ctx context.Context, name string) ([]Info, error) {
 		return list, err
 	}
 	list = slices.DeleteFunc(list, func(i Info) bool { return m.mounts[i.Name] != nil })
+	if !m.listed {
+		return list, nil
+	}
 	for point := range m.mounts {
 		i, err := m.Stat(ctx, point)
 		if err != nil {

@@ -23,9 +23,9 @@ func memoryStore(t *testing.T) store.Store {
 
 // TestMount: with nothing mounted a store is as before, and so is one mounted.
 func TestMount(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store { return store.Mount(memoryStore(t), nil) })
+	storetest.Run(t, func(t *testing.T) store.Store { return store.Mount(memoryStore(t), nil, true) })
 
-	s := store.Mount(memoryStore(t), map[string]store.Store{"sink": synthetic.NewSink(), "other": memoryStore(t)})
+	s := store.Mount(memoryStore(t), map[string]store.Store{"sink": synthetic.NewSink(), "other": memoryStore(t)}, true)
 	defer s.Close()
 	ctx := t.Context()
 	for _, name := range []string{"/f", "/sink/f", "/other/f"} {
