@@ -124,7 +124,7 @@ func (c *climb) views(step string) []explain.View {
 func (c *climb) finish() *result.Result {
 	c.r.Duration = time.Since(c.r.Start)
 	for _, v := range explain.Views(c.r) {
-		if f, ok := explain.Bound(explain.Judge(v, explain.Rules())); ok {
+		if f, ok := ladderBound(v); ok {
 			c.r.Findings = append(c.r.Findings, f)
 		}
 	}

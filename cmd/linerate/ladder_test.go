@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linerate/linerate/internal/explain"
 	"github.com/linerate/linerate/internal/testnet"
 	"github.com/linerate/linerate/result"
 )
@@ -31,6 +32,14 @@ func TestLadderStepsAreOfTheServer(t *testing.T) {
 			t.Errorf("step %+v: incomplete or twice", s)
 		}
 		names = append(names, s.name)
+	}
+}
+
+func TestLadderRulesExist(t *testing.T) {
+	for _, id := range ladderRuleIDs() {
+		if !slices.ContainsFunc(explain.Rules(), func(r explain.Rule) bool { return r.ID == id }) {
+			t.Errorf("no rule %q", id)
+		}
 	}
 }
 

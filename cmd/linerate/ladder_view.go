@@ -100,7 +100,7 @@ func (v *ladderView) step(i int, step ladderStep, views []explain.View) {
 // boundOf names the rule that says what limits a step, with a question mark
 // where it only suspects.
 func boundOf(v explain.View) string {
-	f, ok := explain.Bound(explain.Judge(v, explain.Rules()))
+	f, ok := ladderBound(v)
 	switch {
 	case !ok:
 		return "what no rule knows"
