@@ -18,7 +18,7 @@ import (
 type ifreq struct {
 	name [unix.IFNAMSIZ]byte
 	data unsafe.Pointer
-	_    [24 - unsafe.Sizeof(uintptr(0))]byte
+	_    [8 + unsafe.Sizeof(uintptr(0))]byte
 }
 
 // ioctl runs SIOCETHTOOL with a structure that begins with its command.
