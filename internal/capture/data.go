@@ -19,7 +19,7 @@ type losses struct {
 	recover        int64 // recovery point (RFC 6675 2)
 	suspected      bool  // acknowledgements say that a loss event began
 	dsacks         int64
-	rttBefore      int64 // sum over loss events of the round trip just before
+	overflows      int64 // loss events just before which the round trip was long: a queue was full
 	dupAcks        int
 	dupAckTotal    int64
 	sackHigh       int64
@@ -246,7 +246,9 @@ func (s *sender) resent(c *connection, p *frame.Packet, pos, span, t int64, no u
 // queue was full.
 func (s *sender) event() {
 	s.loss.events++
-	s.loss.rttBefore += s.loop.lastDown + s.loop.lastUp
+	if least := s.loop.minimum(); s.loop.lastDown+s.loop.lastUp > least+max(least/5, 500_000) {
+		s.loss.overflows++
+	}
 }
 
 // example keeps the first three frames of a kind.

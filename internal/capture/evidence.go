@@ -42,7 +42,7 @@ type evidence struct {
 	forward     float64
 
 	lossRate float64 // loss events per segment
-	atLoss   float64 // round trip just before losses, over the path's own
+	overflow float64 // share of the loss events that met a full queue
 	mathis   float64
 	resent   float64 // share of the segments
 	unseen   float64 // share of the bytes acknowledged but not captured
@@ -143,9 +143,7 @@ func (e *evidence) losses() {
 	if e.lossRate > 0 && e.medRTT > 0 {
 		e.mathis = 1.22 * e.full * 8 / (e.medRTT * math.Sqrt(e.lossRate))
 	}
-	if l.events > 0 && e.minRTT > 0 {
-		e.atLoss = float64(l.rttBefore) / 1e9 / float64(l.events) / e.minRTT
-	}
+	e.overflow = float64(l.overflows) / float64(max(l.events, 1))
 	if sum := e.s.una - e.s.origin(); sum > 0 {
 		e.unseen = float64(l.unseen) / float64(sum)
 	}

@@ -63,12 +63,21 @@ func (u *turns) sent(s *sender, t, pos int64) {
 			u.ackClocked++
 		}
 	}
-	if u.stall > 0 && t-u.stallEnd <= 1_000_000 && !u.reply && pos == s.una {
+	if u.stall > 0 && t-u.stallEnd <= s.prompt() && !u.reply && pos == s.una {
 		u.stalls++
 		u.stalled += u.stall
 		u.stallTimes.add(u.stall)
 	}
 	u.stall, u.reply = 0, false
+}
+
+// prompt is how soon data follows what released it. Away from the sender the
+// moment at which it met an acknowledgement is an estimate.
+func (s *sender) prompt() int64 {
+	if s.loop.where == atSender {
+		return 1_000_000
+	}
+	return max(3_000_000, s.loop.minimum()/2)
 }
 
 // acked takes the acknowledgement of g, d after it passed: 20 ms more than the

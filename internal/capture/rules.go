@@ -120,7 +120,7 @@ func application(e *evidence) float64 {
 	// A write that ends in a short segment, not sent in answer to an
 	// acknowledgement, is a write that came late, though its full segments hide
 	// part of the wait.
-	paced := all(empty/0.35, float64(e.s.short)/float64(e.s.segments)/0.03, yes(e.ackClocked < 0.85))
+	paced := all(empty/0.2, float64(e.s.short)/float64(e.s.segments)/0.025, yes(e.ackClocked < 0.75))
 	return all(max(empty/0.5, paced), yes(e.vantage != local || mean > 0.0005))
 }
 
@@ -149,7 +149,7 @@ func bandwidth(e *evidence) float64 {
 	// staying where the bottleneck holds it.
 	ceiling := all(e.rateMedian/e.rateHigh/0.9, (e.queue-1)/0.1, grown/0.0005, yes(e.s.loss.events >= 2))
 	// Or the losses come just when the queue is full.
-	overflow := all((e.atLoss-1)/0.25, (e.atLoss-1)*e.minRTT/0.0005, e.rateMedian/e.rateHigh/0.6, yes(e.s.loss.events >= 3), 1.1*e.atLoss/e.queue)
+	overflow := all(e.overflow/0.45, e.rateMedian/e.rateHigh/0.6, yes(e.s.loss.events >= 3))
 	line := lineShare(e.wire)
 	if e.ackClocked < 0.6 && line < 0.985 {
 		line = 0 // the application's pace, near a link rate by chance

@@ -153,7 +153,7 @@ func (z *sizes) mode() int {
 func (z *sizes) segmentSize(limit int, timestamps bool) int {
 	mode := z.mode()
 	if limit > 0 {
-		if mode*10 >= limit*6 && mode <= limit {
+		if int(z.max) < limit && mode*10 >= limit*6 && mode <= limit {
 			return mode
 		}
 		return limit
