@@ -4,8 +4,10 @@
 package bench
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"testing"
@@ -15,8 +17,11 @@ import (
 	"github.com/linerate/linerate/internal/testnet"
 )
 
-// rounds of every transfer; the medians are shown.
-const rounds = 5
+var (
+	rounds = flag.Int("rounds", 5, "rounds of every transfer; the medians are shown")
+	binary = flag.String("linerate", "", "measure this `program` instead of building ours")
+	only   = flag.String("only", "", "measure only rows whose text, such as \"FTPS put to tmpfs vsftpd\", matches this `regexp`")
+)
 
 // key says which column of which row a figure belongs to.
 type key struct {
@@ -39,17 +44,26 @@ func BenchmarkFTP(b *testing.B) {
 	r.ftpserverlib()
 	describe(r)
 
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		b.Fatalf("-only: %v", err)
+	}
 	f := figures{}
 	for _, secure := range []bool{false, true} {
 		for _, put := range []bool{false, true} {
-			rows := loads(kernel, disk, memory, peers, put, secure)
+			rows := slices.DeleteFunc(loads(kernel, disk, memory, peers, put, secure), func(l *load) bool { return !pattern.MatchString(l.String()) })
 			for _, streams := range []int{1, 8} {
 				measure(r, f, rows, streams)
 			}
-			table(f, rows)
+			if len(rows) > 0 {
+				table(f, rows)
+			}
 		}
 	}
-	sessions := r.sessions(append([]*server{disk}, peers...))
+	if *only != "" {
+		return // bars need all
+	}
+	sessions := r.sessions(peers)
 	for _, line := range bars(f, sessions, peers) {
 		fmt.Println(line)
 	}
@@ -62,7 +76,7 @@ func describe(r *rig) {
 	cc, _ := r.congestion()
 	fmt.Printf("\nFTP servers side by side: %d processors, Linux %s, %s, veth with offloads, congestion control %s, files on tmpfs,\n"+
 		"1 GiB a transfer in 1 or 8 streams, medians of %d rounds in turns; MB/s (server CPU s/GiB)\n",
-		runtime.NumCPU(), unix.ByteSliceToString(u.Release[:]), runtime.GOARCH, cc, rounds)
+		runtime.NumCPU(), unix.ByteSliceToString(u.Release[:]), runtime.GOARCH, cc, *rounds)
 	for _, m := range r.missing {
 		fmt.Println("skipped:", m)
 	}
@@ -80,7 +94,7 @@ func (r *rig) congestion() (name string, err error) {
 // measure runs rows in turns, so that what else the machine does hits all.
 func measure(r *rig, f figures, rows []*load, streams int) {
 	samples := map[*load][]sample{}
-	for range rounds {
+	for range *rounds {
 		for _, l := range rows {
 			s, err := r.run(r.tb.Context(), l, streams)
 			if err != nil {

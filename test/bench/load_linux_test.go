@@ -26,6 +26,14 @@ type load struct {
 	bare   string // what the kernel's server does
 }
 
+func (l *load) String() string {
+	protocol := "FTP "
+	if l.secure {
+		protocol = "FTPS "
+	}
+	return protocol + l.what + " " + l.server.name
+}
+
 // sample is one gibibyte moved.
 type sample struct {
 	rate float64 // MB/s
@@ -48,7 +56,7 @@ func (r *rig) run(ctx context.Context, l *load, streams int) (sample, error) {
 	for i := range movers {
 		var err error
 		if movers[i], err = r.mover(ctx, l, i, size); err != nil {
-			return sample{}, fmt.Errorf("%s: %s: %w", l.server.name, l.what, err)
+			return sample{}, fmt.Errorf("%s: %w", l, err)
 		}
 		defer movers[i].close()
 	}
@@ -62,7 +70,7 @@ func (r *rig) run(ctx context.Context, l *load, streams int) (sample, error) {
 	took := time.Since(start)
 	cpu := spent(before, cpuTime(l.server.pid))
 	if err := errors.Join(errs...); err != nil {
-		return sample{}, fmt.Errorf("%s: %s: %w", l.server.name, l.what, err)
+		return sample{}, fmt.Errorf("%s: %w", l, err)
 	}
 	return sample{gib / 1e6 / took.Seconds(), cpu.Seconds()}, nil
 }

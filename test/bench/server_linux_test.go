@@ -77,6 +77,9 @@ func newRig(b *testing.B) *rig {
 	}
 	r.pem = filepath.Join(r.dir, "server.pem")
 	r.certificate()
+	if r.bin = *binary; r.bin != "" {
+		return r
+	}
 	r.bin = filepath.Join(r.dir, "linerate")
 	if out, err := testnet.Host().Run(b.Context(), "go", "build", "-o", r.bin, "../../cmd/linerate"); err != nil {
 		b.Fatalf("build linerate: %v: %s", err, out)
@@ -156,10 +159,10 @@ func (r *rig) linerate(memory bool) *server {
 	argv := []string{r.bin, "serve", "ftp", "--listen", s.addr, "--users", login, "--tls", "auto"}
 	if memory {
 		s.name = "linerate, memory"
-		argv = append(argv, "--memory", "4GiB")
+		argv = append(argv, "--memory", "4GiB", "--populate")
 	} else {
-		root := filepath.Join(r.dir, "root")
-		if err := os.Mkdir(root, 0o755); err != nil {
+		root, err := os.MkdirTemp(r.dir, "root-*")
+		if err != nil {
 			r.tb.Fatal(err)
 		}
 		r.share(root)

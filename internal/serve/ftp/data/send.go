@@ -91,7 +91,7 @@ func (t *transfer) sent(n int) error {
 	return t.moved(n)
 }
 
-const copySize = 256 << 10 // of buffers, in bytes
+const copySize = 64 << 10 // of buffers, in bytes
 
 var buffers = sync.Pool{New: func() any { return new([copySize]byte) }}
 

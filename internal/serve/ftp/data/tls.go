@@ -102,7 +102,7 @@ func (g *gather) SetWriteDeadline(time.Time) error { return nil }
 var errTruncated = fmt.Errorf("TLS stream without close_notify: %w", io.ErrUnexpectedEOF)
 
 // gatherSize is where larger writes stop paying.
-const gatherSize = 512 << 10
+const gatherSize = 256 << 10
 
 var gatherBuffers = sync.Pool{New: func() any { return new([gatherSize]byte) }}
 

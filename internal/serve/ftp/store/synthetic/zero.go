@@ -143,6 +143,6 @@ func (r *zeroReader) Extents() iter.Seq[store.Extent] {
 	}
 }
 
-// zerosSize is the length of the file of zeros, which every system of ours can
-// address.
-const zerosSize = 1 << 40
+// zerosSize is the length of the file of zeros: small enough to stay in the
+// cache, large enough that a call moves much of it.
+const zerosSize = 4 << 20
