@@ -35,6 +35,7 @@ func views() []view {
 		{title: "congestion window", unit: "segment", metric: result.TCPCwnd, by: []string{"flow"}, factor: 1, quiet: true},
 		{title: "window and flight", unit: "B", metric: result.TCPWindow, beside: []result.Metric{result.TCPInFlight}, by: []string{"flow", "direction"}, factor: 1, quiet: true},
 		{title: "bytes per ACK", unit: "B", metric: result.BytesPerACK, by: []string{"flow", "direction"}, factor: 1, quiet: true},
+		{title: "time-sequence", unit: "B", metric: result.TCPSequence, by: []string{"flow", "edge"}, factor: 1, quiet: true},
 		{title: "retransmits", unit: "segment/s", metric: result.TCPRetransmits, by: []string{"flow"}, factor: 1, quiet: true},
 		{title: "drops", unit: "frame/s", metric: result.NICDropped, by: []string{"interface", "direction"}, factor: 1, quiet: true},
 		{title: "backlog drops", unit: "frame/s", metric: result.SoftnetDropped, factor: 1, quiet: true},
