@@ -25,7 +25,7 @@ var ErrNoSize = errors.New("server doesn't tell the size")
 // MLSD where the server has it (RFC 3659 7), otherwise LIST read as ls and DOS
 // print it. Lines that can't be read are left out and logged.
 func (c *Conn) List(ctx context.Context, dir string) ([]ftp.Entry, error) {
-	if c.Has("MLSD") || c.Has("MLST") && !c.odd.noMLSD {
+	if (c.Has("MLSD") || c.Has("MLST")) && !c.odd.noMLSD {
 		entries, err := c.list(ctx, ftp.Command{Verb: "MLSD", Arg: dir}, func(l string) (ftp.Entry, bool) {
 			e, err := ftp.ParseEntry(l)
 			return e, err == nil
