@@ -108,6 +108,7 @@ const (
 // Finding is one explanation with its evidence and the levers that act on it.
 type Finding struct {
 	Rule       string   `json:"rule"`                 // "tcp.window-limited"
+	Code       string   `json:"code,omitempty"`       // its number in the rule base: "R-TCP-1"
 	Trial      string   `json:"trial,omitempty"`      // name of the Trial it speaks of; empty: the whole Result
 	Verdict    string   `json:"verdict"`              // Limits, DoesNotLimit or Unknown
 	Confidence float64  `json:"confidence,omitempty"` // 0 to 1

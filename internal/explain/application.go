@@ -8,7 +8,7 @@ import (
 )
 
 func applicationRules() []Rule {
-	return []Rule{{ID: "app.small-segments", Title: "The application sends small segments", Ref: "RFC 9293 3.7.1; RFC 1122 4.2.3.4", Check: smallSegments}}
+	return []Rule{{ID: "app.small-segments", Code: "R-RTOS-1", Group: Window, Title: "The application sends small segments", Ref: "RFC 9293 3.7.1; RFC 1122 4.2.3.4", Check: smallSegments}}
 }
 
 // smallSegments finds bulk data that does not fill its segments: each costs a

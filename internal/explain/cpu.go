@@ -7,7 +7,7 @@ import (
 )
 
 func cpuRules() []Rule {
-	return []Rule{{ID: "cpu.one-core", Title: "One core is the limit", Ref: "proc(5) /proc/stat", Check: oneCore}}
+	return []Rule{{ID: "cpu.one-core", Code: "R-CPU-4", Group: CPU, Title: "One core is the limit", Ref: "proc(5) /proc/stat", Check: oneCore}}
 }
 
 // oneCore looks for a core, or a process, that has no more to give: one
@@ -51,8 +51,13 @@ func oneCore(v View) (result.Finding, bool) {
 	return f, true
 }
 
-// busyValue is the busy time of one core or process.
+// busyValue is the busy time of one core or process, or its share where that
+// is all there is.
 func busyValue(v View, m result.Metric, name, value string) result.Value {
+	part := map[string]string{"cpu": "busiest", "process": "process"}[name]
+	if share, ok := v.Get(result.CoreBusy, "part", part); ok && (value == "busiest" || value == "measured") {
+		return result.CoreBusy.Of(share, "part", part)
+	}
 	busy := 0.0
 	for _, x := range v.Values {
 		if x.Metric == m.Name && x.Labels[name] == value && x.Labels["mode"] != "idle" && x.Labels["mode"] != "iowait" {

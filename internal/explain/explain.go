@@ -7,48 +7,39 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/linerate/linerate/result"
 )
 
-// Rule is one explanation.
-type Rule struct {
-	ID    string // "tcp.window-limited"
-	Title string
-	Ref   string // the standard or source it rests on
-
-	// Check judges one View. It returns false where the View lacks the
-	// evidence to judge; Explain fills in Rule, Trial and Ref.
-	Check func(View) (result.Finding, bool)
-}
-
 // Rules lists every rule in the order of judging, from the line upwards and
 // then from the application down: the first that says Limits explains those
 // after it.
 func Rules() []Rule {
-	return slices.Concat(lineRules(), applicationRules(), tcpRules(), cpuRules(), residualRules())
+	return slices.Concat(lineRules(), applicationRules(), tcpRules(), measurementRules(), linkRules(), windowRules(), dropRules(),
+		cpuRules(), coreRules(), interruptRules(), stackRules(), residualRules(), serialRules())
 }
 
 // Explain judges the totals of r and each of its trials, repeats taken
-// together.
+// together; the findings of each stand in the order of Rank.
 func Explain(r *result.Result) []result.Finding {
 	var fs []result.Finding
 	for _, v := range Views(r) {
-		fs = append(fs, Judge(v, Rules())...)
+		fs = append(fs, Rank(Judge(v, Rules()))...)
 	}
 	return fs
 }
 
 // Judge applies rules to one View, in order.
 func Judge(v View, rules []Rule) []result.Finding {
+	v = observe(v)
 	var fs []result.Finding
 	for _, rule := range rules {
-		f, ok := rule.Check(v)
+		f, ok := rule.judge(v)
 		if !ok {
 			continue
 		}
-		f.Rule, f.Trial, f.Ref = rule.ID, v.Trial, rule.Ref
 		if v.Direction != "" {
 			f.Text = v.Direction + ": " + f.Text
 			for i := range f.Evidence {
@@ -58,6 +49,51 @@ func Judge(v View, rules []Rule) []result.Finding {
 		fs = append(fs, f)
 	}
 	return fs
+}
+
+// Rank sorts the findings of one View: at line rate there is nothing to find;
+// else what limits by confidence, then what is suspected, then what does not
+// limit. What an earlier group is sure of explains later groups, which keep
+// less confidence.
+func Rank(fs []result.Finding) []result.Finding {
+	groups := map[string]Group{}
+	for _, r := range Rules() {
+		groups[r.ID] = r.Group
+	}
+	first := Group(-1)
+	for _, f := range fs {
+		if g := groups[f.Rule]; f.Verdict == result.Limits && f.Confidence >= firm && (first < 0 || g < first) {
+			first = g
+		}
+	}
+	fs = slices.Clone(fs)
+	for i, f := range fs {
+		if first >= 0 && groups[f.Rule] > first && f.Verdict != result.DoesNotLimit {
+			fs[i].Confidence *= explained
+		}
+	}
+	place := func(f result.Finding) int {
+		switch {
+		case f.Rule == "line.at-rate" && f.Verdict == result.Limits:
+			return 0
+		case f.Verdict == result.DoesNotLimit, f.Confidence == 0:
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(fs, func(a, b result.Finding) int {
+		if c := cmp.Compare(place(a), place(b)); c != 0 || place(a) == 2 {
+			return c
+		}
+		return cmp.Compare(b.Confidence, a.Confidence)
+	})
+	return fs
+}
+
+// Hypotheses returns the findings of a ranked list that say or suspect what
+// limits.
+func Hypotheses(ranked []result.Finding) []result.Finding {
+	return slices.DeleteFunc(slices.Clone(ranked), func(f result.Finding) bool { return f.Verdict == result.DoesNotLimit || f.Confidence == 0 })
 }
 
 // Bound returns the first finding that says what limits; where none does, the

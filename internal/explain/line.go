@@ -8,12 +8,12 @@ import (
 )
 
 func lineRules() []Rule {
-	return []Rule{{ID: "line.at-rate", Title: "The line is the limit", Ref: "IEEE 802.3 3.1, 4.4.2", Check: atLineRate}}
+	return []Rule{{ID: "line.at-rate", Code: "R-MEAS-4", Title: "The line is the limit", Ref: "IEEE 802.3 3.1, 4.4.2", Check: atLineRate}}
 }
 
 // atLineRate compares goodput with what framing leaves of the line's rate.
 func atLineRate(v View) (result.Finding, bool) {
-	got, ok1 := v.Get(result.Goodput)
+	got, ok1 := v.Goodput()
 	limit, ok2 := v.Get(result.LineLimit)
 	if !ok1 || !ok2 || limit <= 0 {
 		return result.Finding{}, false

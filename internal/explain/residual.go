@@ -7,7 +7,7 @@ import (
 )
 
 func residualRules() []Rule {
-	return []Rule{{ID: "app.limited", Title: "The application, or a serial step, is the limit", Ref: "RFC 6349 3.3.1", Check: applicationLimited}}
+	return []Rule{{ID: "app.limited", Code: "R-TCP-4", Group: Stack, Title: "The application, or a serial step, is the limit", Ref: "RFC 6349 3.3.1", Check: applicationLimited}}
 }
 
 // applicationLimited is what remains when much less is in flight (Little's law:

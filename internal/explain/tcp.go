@@ -9,9 +9,9 @@ import (
 
 func tcpRules() []Rule {
 	return []Rule{
-		{ID: "tcp.window-limited", Title: "The receive window bounds goodput", Ref: "RFC 6349 3.3.1; RFC 7323 2", Check: windowLimited},
-		{ID: "tcp.receiver-limited", Title: "The receiving application bounds goodput", Ref: "RFC 9293 3.8.6", Check: receiverLimited},
-		{ID: "tcp.send-buffer-limited", Title: "The send buffer bounds goodput", Ref: "linux tcp_info tcpi_sndbuf_limited", Check: sendBufferLimited},
+		{ID: "tcp.window-limited", Code: "R-TCP-1", Group: Window, Title: "The receive window bounds goodput", Ref: "RFC 6349 3.3.1; RFC 7323 2", Check: windowLimited},
+		{ID: "tcp.receiver-limited", Code: "R-TCP-7", Group: Window, Title: "The receiving application bounds goodput", Ref: "RFC 9293 3.8.6", Check: receiverLimited},
+		{ID: "tcp.send-buffer-limited", Code: "R-TCP-2", Group: Window, Title: "The send buffer bounds goodput", Ref: "linux tcp_info tcpi_sndbuf_limited", Check: sendBufferLimited},
 	}
 }
 

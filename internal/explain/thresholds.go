@@ -1,5 +1,7 @@
 package explain
 
+import "time"
+
 // Every threshold of the rules. Those said to be practice are our own choice
 // and rest on no source; the findings they make carry less confidence.
 const (
@@ -40,4 +42,87 @@ const (
 	// stolen is the share of time taken by other machines of the same host
 	// from which a figure is doubtful (practice).
 	stolen = 0.05
+
+	// surest is the greatest confidence that clues can add up to.
+	surest = 0.95
+	// sure and suspect are the confidences from which clues make a finding that
+	// limits, and one that is worth a measurement (practice).
+	sure    = 0.5
+	suspect = 0.25
+	// firm is the confidence from which a finding explains later groups.
+	firm = 0.7
+	// explained is what is left of a finding's confidence where an earlier
+	// group explains what it sees (practice).
+	explained = 0.85
+
+	// defaultUDPRate is what iperf offers over UDP when no rate is given:
+	// 1 Mbit/s of 2^20 bit.
+	defaultUDPRate = 1 << 20
+	// threadedMinor is the iperf 3 release from which streams have threads.
+	threadedMinor = 16
+	// fullProcess is the share of a core from which a program is the bound.
+	fullProcess = 0.95
+	// shortTest and fewBytes are below what a figure repeats with.
+	shortTest = time.Second
+	fewBytes  = 10e6
+
+	// defaultMTU is Ethernet's own (IEEE 802.3 3.2.7).
+	defaultMTU = 1500
+	// badFrames is the share of frames with errors that no sound cable brings.
+	badFrames = 1e-6
+	// lopsided is how many times faster one direction of a virtual link must be.
+	lopsided = 3.0
+	// usb2Payload is what NICs on USB 2 were seen to carry, in bit/s.
+	usb2Payload = 325e6
+	// pciePayload is the share of a PCIe lane's rate that is payload with
+	// 128-byte packets.
+	pciePayload = 0.8
+
+	// minRTO is the least retransmission timeout of common stacks, in seconds;
+	// RFC 6298 says 1 s, they use 200 ms.
+	minRTO = 0.19
+	// leastACKDelay is the least delay of an ACK that stacks use, in seconds.
+	leastACKDelay = 0.035
+	// few is a count of events that one loss or start-up brings (practice).
+	few = 10
+
+	// smallRing is the ring in descriptors that bursts overrun (practice).
+	smallRing = 512
+	// fullPolls is the share of polls that use up their budget (practice).
+	fullPolls = 0.10
+	// squeezes is how often a second a core may run out of budget.
+	squeezes = 1
+	// fullTable is the share of the connection table that counts as full.
+	fullTable = 0.9
+
+	// idleCore is the busy share below which a core has time for more.
+	idleCore = 0.5
+	// hotShare is the share of a profile that is worth acting on (practice).
+	hotShare = 0.10
+	// slowClock is the share of the greatest clock below which a core is slow.
+	slowClock = 0.9
+	// lowClock is a clock in Hz that few CPUs of a board have at most (practice).
+	lowClock = 500e6
+	// slowCopy is the cycles per byte from which copies are the bound; 3 to 5
+	// are usual without a cache.
+	slowCopy = 8
+
+	// lonelyPackets is the batch below which interrupts cost more than packets.
+	lonelyPackets = 2.0
+	// busyFrames is the frame rate from which interrupts matter, per second.
+	busyFrames = 20000
+	// irqShare is the share of a core in interrupts that is worth saving.
+	irqShare = 0.3
+	// goodBatch is how many packets an interrupt should gather.
+	goodBatch = 8.0
+	// crowdedPackets is the batch above which delay grows for no gain (practice).
+	crowdedPackets = 64
+	// delayShare is the share of the round trip that coalescing may add.
+	delayShare = 0.1
+	// waitsEach is the context switches for each send that tell of a wait.
+	waitsEach = 0.5
+	// twoClusters is the ratio of slowest to fastest call that tells of two ways.
+	twoClusters = 1.5
+	// swollenRTT is how many times the idle round trip the loaded one may be.
+	swollenRTT = 10
 )

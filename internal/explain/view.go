@@ -102,8 +102,14 @@ func (v View) Window() (float64, bool) {
 // Busiest returns the name and the busy share of the busiest core, and the name
 // of the busiest process and its share of one core.
 func (v View) Busiest() (core string, coreShare float64, process string, processShare float64) {
+	if busy, ok := v.Get(result.CoreBusy, "part", "busiest"); ok {
+		core, coreShare = "busiest", busy
+	}
+	if busy, ok := v.Get(result.CoreBusy, "part", "process"); ok {
+		process, processShare = "measured", busy
+	}
 	if v.Duration <= 0 {
-		return "", 0, "", 0
+		return core, coreShare, process, processShare
 	}
 	cores, processes := map[string]float64{}, map[string]float64{}
 	for _, x := range v.Values {
@@ -116,8 +122,12 @@ func (v View) Busiest() (core string, coreShare float64, process string, process
 			processes[x.Labels["process"]] += x.V / v.Duration.Seconds()
 		}
 	}
-	core, coreShare = greatest(cores)
-	process, processShare = greatest(processes)
+	if len(cores) > 0 {
+		core, coreShare = greatest(cores)
+	}
+	if len(processes) > 0 {
+		process, processShare = greatest(processes)
+	}
 	return core, coreShare, process, processShare
 }
 

@@ -1,0 +1,80 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/linerate/linerate/internal/explain/facts"
+	"github.com/linerate/linerate/result"
+)
+
+// complete checks what a rule of clues says without any figures.
+func complete(t *testing.T, r Rule) {
+	if r.Gain == "" || r.Trade == "" || r.Next == "" || len(r.needs) == 0 {
+		t.Errorf("%s: incomplete: %+v", r.ID, r)
+	}
+	for _, key := range r.Facts() {
+		if _, ok := facts.Find(key); !ok {
+			t.Errorf("%s looks at %q, which is no fact", r.ID, key)
+		}
+	}
+}
+
+// explainFacts reads a file of facts and returns what it suggests, best first.
+func explainFacts(t *testing.T, text string) []result.Finding {
+	t.Helper()
+	r, err := facts.Decode(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Hypotheses(Explain(r))
+}
+
+func codes(fs []result.Finding) []string {
+	var out []string
+	for _, f := range fs {
+		out = append(out, f.Code)
+	}
+	return out
+}
+
+// Public reports of slow links, each transcribed from what its reporter saw:
+// the cause accepted there must be among the first three explanations, for 90 %
+// of them at least.
+func TestPublicCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/cases/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	hits, first := 0, 0
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, ok := strings.Cut(string(b), "# accepted: ")
+		line, _, _ := strings.Cut(rest, "\n")
+		accepted := strings.Fields(line)
+		if !ok || len(accepted) == 0 {
+			t.Fatalf("%s: no accepted cause", name)
+		}
+		got := codes(explainFacts(t, string(b)))
+		at := slices.IndexFunc(got, func(c string) bool { return slices.Contains(accepted, c) })
+		switch {
+		case at == 0:
+			first++
+			fallthrough
+		case at > 0 && at < 3:
+			hits++
+		default:
+			t.Logf("%s: %v, accepted %v", filepath.Base(name), got, accepted)
+		}
+	}
+	t.Logf("%d of %d first, %d in the first three", first, len(files), hits)
+	if 10*hits < 9*len(files) {
+		t.Errorf("%d of %d cases have the accepted cause in the first three", hits, len(files))
+	}
+}

@@ -1,0 +1,162 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/linerate/linerate/internal/explain/facts"
+	"github.com/linerate/linerate/internal/wire/frame"
+	"github.com/linerate/linerate/result"
+)
+
+// Number returns a fact that is a quantity: the sum of a counter over its other
+// labels, a gauge as it stands.
+func (v View) Number(key string) (float64, bool) {
+	f, ok := facts.Find(key)
+	if !ok || !f.Number() {
+		return 0, false
+	}
+	if f.Metric.Kind == result.Counter {
+		return v.Sum(f.Metric, f.Labels...)
+	}
+	if len(f.Labels) > 0 {
+		return v.Get(f.Metric, f.Labels...)
+	}
+	for _, x := range v.Values { // a label would make it another fact: "goodput.tx"
+		if x.Metric == f.Metric.Name && x.Labels["direction"] == "" && x.Labels["end"] == "" {
+			return x.V, true
+		}
+	}
+	return 0, false
+}
+
+// Seen reports whether a flag, or a word of a choice or list, was seen, and
+// whether the fact is known at all.
+func (v View) Seen(key, word string) (holds, known bool) {
+	for _, x := range v.Values {
+		if x.Metric != result.Observed.Name || x.Labels["fact"] != key {
+			continue
+		}
+		known = true
+		if x.Labels["value"] == word && x.V > 0 {
+			return true, true
+		}
+	}
+	return false, known
+}
+
+// Word returns what a choice or a text says, "" where it is not known.
+func (v View) Word(key string) string {
+	for _, x := range v.Values {
+		if x.Metric == result.Observed.Name && x.Labels["fact"] == key && x.V > 0 {
+			return x.Labels["value"]
+		}
+	}
+	return ""
+}
+
+// Goodput returns the goodput in question: the least of all directions.
+func (v View) Goodput() (least float64, ok bool) {
+	for _, x := range v.Values {
+		if x.Metric == result.Goodput.Name && (!ok || x.V < least) {
+			least, ok = x.V, true
+		}
+	}
+	return least, ok
+}
+
+// observe completes a View with the facts that follow from its counters, so
+// that rules need not care which of the two they were given.
+func observe(v View) View {
+	v.Values = slices.Clone(v.Values)
+	add := func(key string, n float64, ok bool) {
+		f, _ := facts.Find(key)
+		if _, known := v.Get(f.Metric, f.Labels...); ok && !known {
+			v.Values = append(v.Values, f.Of(n))
+		}
+	}
+	share := func(key string, part, whole result.Metric) {
+		n, ok := v.Share(part, whole)
+		add(key, n, ok)
+	}
+	share("irq.packets-per-poll", result.NAPIPackets, result.NAPIPolls)
+	share("irq.full-polls", result.NAPIFull, result.NAPIPolls)
+	frames, ok1 := v.Number("irq.frames")
+	rate, ok2 := v.Number("irq.rate")
+	if ok1 && ok2 && rate > 0 {
+		add("irq.packets-per-interrupt", frames/rate, true)
+	}
+	if sent, ok := v.Sum(result.DataSegmentsOut); ok && sent >= bulkSegments {
+		add("tcp.retransmit-share", lossShare(v), true)
+	}
+	busiest, others, softirq, ok := v.cores()
+	add("cpu.busiest", busiest, ok)
+	add("cpu.others", others, ok)
+	add("cpu.softirq", softirq, ok)
+	if drops, ok := v.Sum(result.DatagramsDropped); ok {
+		add("drops.socket", drops, true)
+	}
+	if limit, ok := lineLimit(v); ok {
+		if _, known := v.Get(result.LineLimit); !known {
+			v.Values = append(v.Values, result.LineLimit.Of(limit))
+		}
+	}
+	return v
+}
+
+// cores returns the busy shares of the busiest core and of the next, and the
+// busiest core's share in interrupts.
+func (v View) cores() (busiest, others, softirq float64, ok bool) {
+	if v.Duration <= 0 {
+		return 0, 0, 0, false
+	}
+	busy, irq := map[string]float64{}, map[string]float64{}
+	for _, x := range v.Values {
+		if x.Metric != result.CPUSeconds.Name {
+			continue
+		}
+		mode, t := x.Labels["mode"], x.V/v.Duration.Seconds()
+		if mode != "idle" && mode != "iowait" {
+			busy[x.Labels["cpu"]] += t
+		}
+		if strings.HasSuffix(mode, "irq") {
+			irq[x.Labels["cpu"]] += t
+		}
+	}
+	if len(busy) == 0 {
+		return 0, 0, 0, false
+	}
+	first, share := greatest(busy)
+	rest := maps.Clone(busy)
+	delete(rest, first)
+	_, next := greatest(rest)
+	return share, next, min(irq[first], 1), true
+}
+
+// lineLimit is what the line allows, from its speed, MTU and protocol.
+func lineLimit(v View) (float64, bool) {
+	speed, ok := v.Number("link.speed")
+	if !ok || v.Word("link.duplex") == "half" { // collisions leave no firm limit
+		return 0, false
+	}
+	if sender, ok := v.Get(result.LineRate, "end", "sender"); ok {
+		speed = min(speed, sender)
+	}
+	if n, ok := v.Number("link.ports"); ok && n > 1 {
+		speed *= n
+	}
+	mtu, ok := v.Number("link.mtu")
+	if !ok {
+		mtu = defaultMTU
+	}
+	got, _ := v.Goodput()
+	stack := frame.Stack{UDP: v.Word("protocol") == "udp", Timestamps: v.Word("tcp.timestamps") != "off"}
+	limit := stack.Goodput(speed, int(mtu))
+	if v.Word("protocol") != "tcp" && got > limit { // not told, and more than TCP can do
+		limit = frame.Stack{UDP: true}.Goodput(speed, int(mtu))
+	} else if v.Word("tcp.timestamps") == "" && got > limit {
+		limit = frame.Stack{}.Goodput(speed, int(mtu))
+	}
+	return limit, limit > 0
+}
