@@ -152,8 +152,11 @@ func (s *sender) offer(c *connection, a *ack, t int64) {
 	if c.unscaled(s) {
 		w = s.guessWindow(a)
 	}
-	if w == 0 && s.window != 0 && s.offers > 0 {
-		s.zeroTimes++
+	if w == 0 {
+		s.zeroACKs++
+		if s.window != 0 && s.offers > 0 {
+			s.zeroTimes++
+		}
 	}
 	s.window, s.raw, s.edge = w, a.raw, a.pos+int64(w)
 	if s.offers == 0 || w < s.winMin {
@@ -208,7 +211,9 @@ func (s *sender) progress(c *connection, a *ack, t int64) {
 	}
 	if found && last.times == 1 && clean && last.sent > c.since {
 		d := a.at - last.sent
-		delayed := covered < 2*int64(s.full) && a.pure && d > s.loop.downMin+5_000_000 && s.loop.down.n > 0
+		// The receiver's timer can only have delayed an acknowledgement after
+		// which nothing is outstanding: a second segment would have ended it.
+		delayed := covered < 2*int64(s.full) && a.pure && a.pos == s.next && d > s.loop.downMin+5_000_000
 		if !delayed && d > 0 {
 			s.loop.sampleDown(d)
 			if s.series != nil {

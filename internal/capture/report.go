@@ -128,7 +128,7 @@ func (x *Connection) seldom() []result.Value {
 	for _, v := range []result.Value{
 		result.TCPLossEvents.Of(float64(l.events)), result.TCPReordered.Of(float64(l.reordered)),
 		result.TCPDuplicated.Of(float64(l.duplicates)), result.TCPLossBound.Of(e.mathis),
-		result.CaptureDuplicates.Of(float64(e.c.duplicates)), result.CaptureUnseen.Of(e.unseen),
+		result.TCPZeroWindowACKs.Of(float64(e.s.zeroACKs)), result.CaptureDuplicates.Of(float64(e.c.duplicates)), result.CaptureUnseen.Of(e.unseen),
 	} {
 		if v.V > 0 {
 			vs = append(vs, v)

@@ -22,6 +22,7 @@ type sender struct {
 	offers         int64  // acknowledgements that offered a window
 	winMin, winMax uint32
 	winStop        histogram // window while it stopped the sender
+	zeroACKs       int       // acknowledgements with window 0
 	zeroTimes      int
 	plateaus       int    // times flight came within a segment of the window
 	unscaled       uint8  // lower bound of an unknown shift
