@@ -62,7 +62,7 @@ func (o *serveFTPOptions) open(c cli, log *slog.Logger) (_ *ftpService, err erro
 	} else if cfg.RequireTLS || cfg.RequireReuse || len(o.implicit) > 0 {
 		return nil, usagef("TLS needs a certificate: --tls auto, or --cert and --key")
 	}
-	if cfg.Users, err = s.directory(c); err != nil {
+	if cfg.Users, err = s.authenticator(c); err != nil {
 		return nil, err
 	}
 	if s.stores, err = o.openStores(); err != nil {
@@ -80,21 +80,27 @@ func (o *serveFTPOptions) open(c cli, log *slog.Logger) (_ *ftpService, err erro
 	return s, s.serveMetrics(c)
 }
 
-// directory returns who may log in.
-func (s *ftpService) directory(c cli) (ftp.Authenticator, error) {
+// authenticator returns who may log in.
+func (s *ftpService) authenticator(c cli) (ftp.Authenticator, error) {
 	if s.o.users == "" {
 		fmt.Fprintln(c.err, "no --users: login user/password, from this host only")
 		return users.Fixed{Account: users.Account{Name: "user"}, Password: "password"}, nil
 	}
+	return s.loadUsers()
+}
+
+// loadUsers reads the users file.
+func (s *ftpService) loadUsers() (*users.Directory, error) {
 	d, err := users.Load(s.o.users, s.throttle)
 	if err != nil {
 		return nil, err
 	}
-	if s.o.dir == "" {
-		for _, a := range d.Accounts() {
-			if a.Root != "" || a.Quota != 0 {
-				return nil, usagef("user %s has root= or quota=, which needs a DIR to serve", a.Name)
-			}
+	if s.o.dir != "" {
+		return d, nil
+	}
+	for _, a := range d.Accounts() {
+		if a.Root != "" || a.Quota != 0 {
+			return nil, usagef("user %s has root= or quota=, which needs a DIR to serve", a.Name)
 		}
 	}
 	return d, nil
@@ -110,7 +116,7 @@ func (s *ftpService) reload() error {
 	if s.o.users == "" {
 		return nil
 	}
-	d, err := users.Load(s.o.users, s.throttle)
+	d, err := s.loadUsers()
 	if err != nil {
 		return err
 	}

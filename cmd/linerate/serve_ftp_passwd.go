@@ -37,11 +37,8 @@ the users file, with an argon2id hash. Lines of 'htpasswd -B' work as well. OPTI
 			if err != nil {
 				return err
 			}
-			line := args[0] + ":" + users.Hash(password)
-			if len(args) == 2 {
-				line += ":" + args[1]
-			}
-			if err := users.Check(line); err != nil {
+			line, err := users.Line(args[0], users.Hash(password), strings.Join(args[1:], ""))
+			if err != nil {
 				return usagef("%v", err)
 			}
 			_, err = fmt.Fprintln(c.out, line)

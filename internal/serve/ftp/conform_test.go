@@ -451,6 +451,11 @@ func TestModeZ(t *testing.T) { // draft-preston-ftpext-deflate
 	c.Write(packed[:len(packed)/2])
 	c.Close()
 	p.want(426)
+	c = p.passive()
+	p.do(150, "STOR c")
+	c.Write([]byte("this is no zlib stream"))
+	c.Close()
+	p.want(426)
 }
 
 func TestAbortOfAHash(t *testing.T) {

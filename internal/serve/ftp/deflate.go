@@ -1,11 +1,16 @@
 package ftp
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net"
 
 	"github.com/klauspost/compress/zlib"
 )
+
+// errCorrupt is what a peer sends in MODE Z that is no zlib stream.
+var errCorrupt = errors.New("not a zlib stream")
 
 // deflateConn is a data connection in MODE Z (draft-preston-ftpext-deflate):
 // one zlib stream each way.
@@ -31,11 +36,21 @@ func (d *deflateConn) Read(b []byte) (int, error) {
 	if d.r == nil {
 		r, err := zlib.NewReader(d.Conn)
 		if err != nil {
-			return 0, err
+			return 0, corrupt(err)
 		}
 		d.r = r
 	}
-	return d.r.Read(b)
+	n, err := d.r.Read(b)
+	return n, corrupt(err)
+}
+
+// corrupt tells what is wrong with the stream from what is wrong with the
+// connection.
+func corrupt(err error) error {
+	if err == nil || err == io.EOF || isNetwork(err) {
+		return err
+	}
+	return fmt.Errorf("MODE Z: %w: %w", errCorrupt, err)
 }
 
 // CloseWrite ends the zlib stream, also an empty one, and then the connection

@@ -51,7 +51,7 @@ func (x *session) cmdPasv(string) wire.Reply {
 	switch {
 	case x.epsvAll:
 		return replyEPSVAll
-	case !x.local.Addr().Is4() && !x.srv.cfg.Advertise.Is4():
+	case !x.local.Addr().Is4():
 		return wire.NewReply(522, "PASV is for IPv4 and this connection is not, use EPSV") // RFC 2428 3
 	}
 	p, reply := x.listen()

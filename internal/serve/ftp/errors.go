@@ -78,6 +78,8 @@ func (x *session) moveFailure(err error) wire.Reply {
 		return wire.NewReply(426, "Transfer stalled")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return wire.NewReply(426, "Data connection was cut off")
+	case errors.Is(err, errCorrupt):
+		return wire.NewReply(426, "Data is no zlib stream, as MODE Z wants")
 	case isNetwork(err):
 		return wire.NewReply(426, "Data connection failed")
 	}

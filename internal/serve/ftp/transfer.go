@@ -272,5 +272,5 @@ func (x *session) cmdRest(arg string) wire.Reply {
 // the first case the transfer's 426 came before (RFC 959 4.1.3).
 func (x *session) cmdAbor(string) wire.Reply {
 	x.closeEndpoint()
-	return wire.NewReply(226, "No transfer is under way")
+	return wire.NewReply(226, "ABOR is done, no transfer is under way")
 }

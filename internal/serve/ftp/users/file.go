@@ -60,10 +60,18 @@ func parse(r io.Reader) (map[string]entry, error) {
 	return users, nil
 }
 
-// Check says whether line is fit for a users file.
-func Check(line string) error {
-	_, err := parse(strings.NewReader(line))
-	return err
+// Line makes a line of a users file. options are as there, such as
+// "root=/srv/alice,read-only".
+func Line(name, hash, options string) (string, error) {
+	if name == "" || strings.ContainsAny(name, ":#\r\n") || strings.TrimSpace(name) != name {
+		return "", fmt.Errorf("user name %q: want one without ':', '#' and spaces around it", name)
+	}
+	line := name + ":" + hash
+	if options != "" {
+		line += ":" + options
+	}
+	_, err := parseLine(line)
+	return line, err
 }
 
 func parseLine(line string) (entry, error) {
