@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"sync"
 )
@@ -27,6 +29,9 @@ type arena struct {
 type run struct{ off, len int }
 
 func newArena(budget int64) (*arena, error) {
+	if budget > math.MaxInt {
+		return nil, fmt.Errorf("a budget of %d bytes is more than this processor can address", budget)
+	}
 	n := max(int(budget/blockSize), 1)
 	mem, file, err := allocate(n * blockSize)
 	if err != nil {

@@ -103,5 +103,9 @@ func (w *writer) end(give func(*node)) error {
 	give(n)
 	n.mtime = time.Now()
 	w.s.prune(w.name)
+	if w.s.over { // nobody can ask for it any more
+		w.s.clear(w.s.root)
+		w.s.unmap()
+	}
 	return nil
 }
