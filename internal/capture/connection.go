@@ -83,6 +83,9 @@ func (c *connection) packet(p *frame.Packet, side int, t int64, no uint32) {
 	}
 	if p.Flags&frame.RST != 0 {
 		c.resets++
+		if s := c.senders[side]; s != nil {
+			s.empty(p, t, no, &c.quiet[1-side])
+		}
 		return
 	}
 	peer := c.senders[1-side]

@@ -24,10 +24,10 @@ func rules() []rule {
 		{"tcp.small-segments", true, []state{stateApp, stateOpen}, smallSegments},
 		{"tcp.application", true, []state{stateIdle, stateApp}, application},
 		{"tcp.receive-window", true, []state{stateWindow, stateZero}, receiveWindow},
+		{"tcp.slow-start", false, []state{stateOpen, stateIdle, stateApp}, slowStart},
 		{"tcp.reverse-path", false, []state{stateOpen}, reversePath},
 		{"tcp.bandwidth", false, []state{stateOpen, stateRecovery}, bandwidth},
 		{"tcp.loss", false, []state{stateOpen, stateRecovery}, loss},
-		{"tcp.slow-start", false, []state{stateOpen, stateIdle, stateApp}, slowStart},
 		{"tcp.send-buffer", false, []state{stateOpen}, sendBuffer},
 		{"tcp.sender-host", true, []state{stateOpen, stateApp}, senderHost},
 	}
@@ -191,7 +191,7 @@ func slowStart(e *evidence) float64 {
 	if e.s.segments < opportunity {
 		return yes(l.events == 0)
 	}
-	return all(yes(l.events == 0), limit/e.turns, e.growth/1.2)
+	return all(yes(l.events == 0), limit/e.turns, e.growth/1.2, e.growing/0.6)
 }
 
 func sendBuffer(e *evidence) float64 {
