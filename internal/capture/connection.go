@@ -14,6 +14,7 @@ type connection struct {
 	duplicates   int64 // frames captured twice
 	frames       int64
 	tooBig       int64 // ICMP "fragmentation needed" and "packet too big"
+	ended        int64 // time of the last frame of all when it was judged
 	resets       int64
 	since        int64 // the clock was set: earlier times do not compare with later ones
 	quiet        [2]quiet
@@ -153,17 +154,27 @@ func (c *connection) newSender(side int, p *frame.Packet) *sender {
 // quiet watches for an end that no longer answers.
 type quiet struct {
 	last       int64 // when it was heard last
+	since      int64 // when it was first asked in vain
 	unanswered int   // segments since, long after, that want an answer
 	lasting    int64
 }
 
-func (q *quiet) heard(t int64) { q.last, q.unanswered, q.lasting = t, 0, 0 }
+func (q *quiet) heard(t int64) { *q = quiet{last: t} }
 
 func (q *quiet) asked(t int64, wants bool) {
 	if wants && q.last > 0 && t-q.last > 1e9 {
+		if q.unanswered == 0 {
+			q.since = t
+		}
 		q.unanswered++
 		q.lasting = t - q.last
 	}
+}
+
+// dead reports whether the end owed an answer: asked twice in vain, or once and
+// silent for a second until the capture ended.
+func (q *quiet) dead(end int64) bool {
+	return q.unanswered >= 2 || q.unanswered == 1 && end-q.since > 1e9
 }
 
 // empty takes a segment without payload. Its sequence number is the end of what

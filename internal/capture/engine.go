@@ -68,21 +68,19 @@ func (e *Engine) Add(f *Frame) {
 	e.frames++
 	e.bytes += int64(f.Len)
 	p := &e.packet
-	fault := frame.Decode(f.Link, f.Data, f.Len, p)
-	if fault.Kind != frame.None {
+	t := e.timebase.adjust(f.At)
+	if e.first == 0 {
+		e.first = t
+	}
+	e.last = t
+	if fault := frame.Decode(f.Link, f.Data, f.Len, p); fault.Kind != frame.None {
 		e.faults[fault]++
-		e.timebase.adjust(f.At)
 		return
 	}
 	if e.o.Filter != nil && !e.o.Filter(p) {
 		e.filtered++
 		return
 	}
-	t := e.timebase.adjust(f.At)
-	if e.first == 0 {
-		e.first = t
-	}
-	e.last = t
 	switch p.Proto {
 	case frame.ProtoTCP:
 		e.tcp(p, t)
@@ -200,6 +198,7 @@ func (e *Engine) end(f *flow) {
 	e.ended++
 	e.active.remove(c)
 	f.conn = nil
+	c.ended = e.last
 	for _, x := range c.report() {
 		e.kept = keep(e.kept, x, e.o.Top)
 	}

@@ -87,7 +87,7 @@ func silence(e *evidence) float64 {
 	if e.vantage == atSender || e.vantage == local {
 		return 0
 	}
-	if d := &e.c.quiet[e.side]; d.unanswered >= 2 {
+	if d := &e.c.quiet[e.side]; d.dead(e.c.ended) {
 		q.lost = max(q.lost, d.lasting)
 	}
 	return max(all(float64(q.count), float64(q.total)/1e9/e.duration/0.5), float64(q.lost)/1e9/e.duration/0.5)
