@@ -492,6 +492,36 @@ func TestTruncatedTLS(t *testing.T) {
 	}
 }
 
+// TestBidirectionalClose: a peer that says close_notify and waits for ours
+// before it sends FIN gets it (GnuTLS with GNUTLS_SHUT_RDWR).
+func TestBidirectionalClose(t *testing.T) {
+	for _, n := range []int{0, 1000, 300_000} {
+		s := memoryStore(t, 1<<20)
+		w, err := s.Create(t.Context(), "/f", store.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		a, b := tlsPair(t)
+		answered := make(chan error, 1)
+		go func() {
+			time.Sleep(50 * time.Millisecond) // the receiver waits by now
+			_, err := b.Write(make([]byte, n))
+			err = errors.Join(err, b.Conn.CloseWrite(), b.Flush()) // close_notify, no FIN
+			if _, rerr := b.Read(make([]byte, 1)); rerr != io.EOF {
+				err = errors.Join(err, fmt.Errorf("instead of close_notify: %w", rerr))
+			}
+			answered <- err
+		}()
+		if st, err := Recv(t.Context(), w, a, Options{Stall: 5 * time.Second}); err != nil || st.Bytes != int64(n) {
+			t.Errorf("received %d of %d bytes: %v", st.Bytes, n, err)
+		}
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestFull(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -65,7 +65,10 @@ func (t *transfer) tuneSocket(c *net.TCPConn, receiving bool) error {
 
 // lowWater returns the SO_RCVLOWAT in use; 0 for none.
 func (t *transfer) lowWater() int {
+	_, plain := t.conn.(*net.TCPConn)
 	switch {
+	case !plain:
+		return 0
 	case t.opt.LowWater != 0:
 		return t.opt.LowWater
 	case t.opt.ReceiveBuffer > 0 || t.opt.ReceiveLimit > 0 || t.opt.Limit != nil:
