@@ -25,10 +25,9 @@ func Copy(ctx context.Context, cfg client.Config, remote string, w io.Writer, o 
 	worker := &worker{job: j}
 	defer worker.close()
 	j.Tally.Files.Add(1)
-	var done int64
-	err := worker.try(ctx, func(c *client.Conn, failed int) error {
-		size := int64(-1)
-		if failed == 0 {
+	done, size := int64(0), int64(-1)
+	err := worker.try(ctx, func(c *client.Conn, _ int) error {
+		if size < 0 {
 			if n, err := c.Size(ctx, remote); err == nil {
 				size = n
 				j.Tally.Size.Add(n)
