@@ -19,10 +19,11 @@ import (
 type Namespace struct {
 	Name string // for messages
 
-	work  chan func() // run on the thread that children belong to
-	close sync.Once
-	gone  chan struct{}
-	links int // ordinal of the next interface
+	work  chan func()   // run on the thread that children belong to
+	close sync.Once     // closes stop
+	stop  chan struct{} // ends that thread
+	gone  chan struct{} // it has ended
+	links int           // ordinal of the next interface
 	platform
 }
 
@@ -51,7 +52,7 @@ func Host() *Namespace {
 // start runs the goroutine whose thread lives in the namespace: children die
 // with the thread that started them, so it lasts as long as the Namespace.
 func start(name string, enter func(*Namespace) error) (*Namespace, error) {
-	n := &Namespace{Name: name, work: make(chan func()), gone: make(chan struct{})}
+	n := &Namespace{Name: name, work: make(chan func()), stop: make(chan struct{}), gone: make(chan struct{})}
 	ready := make(chan error, 1)
 	onThread(func() {
 		defer close(n.gone)
@@ -60,18 +61,27 @@ func start(name string, enter func(*Namespace) error) (*Namespace, error) {
 		if err != nil {
 			return
 		}
-		for f := range n.work {
-			f()
+		for {
+			select {
+			case f := <-n.work:
+				f()
+			case <-n.stop:
+				return
+			}
 		}
 	})
 	return n, <-ready
 }
 
 // keep runs f on the thread that lasts as long as the Namespace.
-func (n *Namespace) keep(f func()) {
-	done := make(chan struct{})
-	n.work <- func() { defer close(done); f() }
-	<-done
+func (n *Namespace) keep(f func() error) error {
+	done := make(chan error, 1)
+	select {
+	case n.work <- func() { done <- f() }:
+		return <-done
+	case <-n.gone:
+		return fmt.Errorf("namespace %s is closed", n.Name)
+	}
 }
 
 // Do runs f on a thread inside the namespace and returns its error. Sockets
@@ -121,7 +131,7 @@ func (n *Namespace) ListenPacket(ctx context.Context, network, address string) (
 // namespace with its interfaces. A second Close does nothing.
 func (n *Namespace) Close() {
 	n.close.Do(func() {
-		close(n.work)
+		close(n.stop)
 		<-n.gone
 		n.release()
 	})

@@ -102,6 +102,9 @@ func TestCloseFreesTheNamespace(t *testing.T) {
 	}
 	n.Close()
 	n.Close()
+	if _, err := n.Start(t.Context(), NeedTool(t, "true")); err == nil {
+		t.Error("a child was started in a closed namespace")
+	}
 	select {
 	case <-p.done:
 	case <-time.After(10 * time.Second):

@@ -48,8 +48,7 @@ func (n *Namespace) Start(ctx context.Context, argv ...string) (*Process, error)
 		cancel()
 		return nil, fmt.Errorf("testnet: start %s: %w", argv[0], err)
 	}
-	n.keep(func() { err = p.cmd.Start() })
-	if err != nil {
+	if err := n.keep(p.cmd.Start); err != nil {
 		cancel()
 		return nil, fmt.Errorf("testnet: start %s in %s: %w", argv[0], n.Name, err)
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // A shaped veth is a line: what leaves it, counted with preamble, gap and FCS,
-// is the rate, in frames of at most an MTU. A busy machine makes it slower, so
-// the best of some tries counts; a burst after a stall, by which a try may be
-// faster, is bounded.
+// is the rate, in frames of at most an MTU. Uncounted, preamble, gap and FCS
+// would make it 1.6 % faster. A busy machine makes it slower, so the best of
+// some tries counts.
 func TestShapeIsALine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -27,6 +27,7 @@ func TestShapeIsALine(t *testing.T) {
 		{"without checksums", 1e8, StandardMTU, OffloadNone},
 		{"jumbo frames", 2e8, JumboMTU, OffloadDefault},
 	} {
+		const least, most = 0.95, 1.01 // a burst after a stall is 0.5 % of a try
 		t.Run(c.name, func(t *testing.T) {
 			l := NewPair(t, LinkOptions{MTU: c.mtu, Offload: c.offload})
 			if err := l.B.Shape(c.rate); err != nil {
@@ -37,18 +38,18 @@ func TestShapeIsALine(t *testing.T) {
 			for range 10 {
 				share, mean := occupancy(t, l.B, c.rate)
 				best = max(best, share)
-				if share > 1.02 {
+				if share > most {
 					t.Errorf("%.2f %% of the line's rate", 100*share)
 				}
 				if full := float64(c.mtu + frame.HeaderBytes); mean > full || mean < 0.9*full {
 					t.Errorf("mean frame of %.0f bytes, want just below %.0f", mean, full)
 				}
-				if best > 0.99 {
+				if best > least {
 					break
 				}
 			}
 			t.Logf("%.2f %% of the line's rate", 100*best)
-			if best < 0.99 {
+			if best < least {
 				t.Errorf("at best %.2f %% of the line's rate", 100*best)
 			}
 		})
