@@ -282,10 +282,9 @@ func TestNames(t *testing.T) { // RFC 2640, RFC 959 appendix II
 	}
 	p.do(553, "MKD a\r\x00b") // CR NUL is a carriage return in the name
 	p.do(200, "OPTS UTF8 ON")
-	p.do(553, "MKD latin\xe91")
-	p.do(257, "MKD caf\u00e9")
+	p.do(257, "MKD d.latin\xe91")
 	p.do(200, "OPTS UTF8 OFF")
-	p.do(257, "MKD latin\xe91")
+	p.do(250, "RMD d.latin\xe91")
 }
 
 func TestRename(t *testing.T) { // RFC 959 4.1.3

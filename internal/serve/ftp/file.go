@@ -5,20 +5,19 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/linerate/linerate/internal/serve/ftp/store"
 	wire "github.com/linerate/linerate/internal/wire/ftp"
 )
 
 // resolve turns a path as the client gave it into a full name of the store.
-// ".." stops at the top (RFC 3659 6, TVFS).
+// ".." stops at the top (RFC 3659 6, TVFS). Bytes that are not UTF-8 are kept as
+// they are (RFC 2640 3.1), also after OPTS UTF8 ON: rclone sends it to every
+// server and then what its user's files are called.
 func (x *session) resolve(arg string) (string, error) {
 	switch {
 	case strings.ContainsAny(arg, "\r\n\x00"):
 		return "", fmt.Errorf("%q: control character: %w", arg, store.ErrName)
-	case x.utf8 && !utf8.ValidString(arg):
-		return "", fmt.Errorf("%q: not UTF-8: %w", arg, store.ErrName) // RFC 2640 2.2
 	case strings.HasPrefix(arg, "/"):
 		return path.Clean(arg), nil
 	}

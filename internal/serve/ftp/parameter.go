@@ -55,13 +55,8 @@ func (x *session) cmdOpts(arg string) wire.Reply {
 		x.facts = wire.ParseFacts(options)
 		return wire.NewReply(200, "%s", strings.TrimRight("MLST OPTS "+x.facts.String(), " "))
 	case "UTF8": // draft-ietf-ftpext-utf-8-option
-		switch strings.ToUpper(options) {
-		case "ON", "":
-			x.utf8 = true
-			return wire.NewReply(200, "Names are UTF-8")
-		case "OFF":
-			x.utf8 = false
-			return wire.NewReply(200, "Names are bytes")
+		if o := strings.ToUpper(options); o == "ON" || o == "OFF" || o == "" {
+			return wire.NewReply(200, "Names are kept byte for byte, UTF-8 as well as any other")
 		}
 	case "HASH":
 		return x.optsHash(options)

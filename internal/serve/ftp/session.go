@@ -55,7 +55,6 @@ type session struct {
 	cwd      string
 	ascii    bool
 	deflate  bool
-	utf8     bool
 	facts    wire.Facts
 	hash     hashing
 	epsvAll  bool
@@ -88,7 +87,7 @@ func newSession(ctx context.Context, srv *Server, c net.Conn) *session {
 
 // reset sets the parameters to their defaults (RFC 959 5.1; 3659 for facts).
 func (x *session) reset() {
-	x.user, x.cwd, x.ascii, x.deflate, x.utf8 = "", "/", true, false, false
+	x.user, x.cwd, x.ascii, x.deflate = "", "/", true, false
 	x.facts, x.hash = wire.AllFacts, hashing{name: defaultHash}
 	x.epsvAll, x.rest, x.allo, x.rename = false, 0, 0, ""
 	x.pbsz, x.private = false, false
