@@ -68,6 +68,8 @@ func (t *transfer) lowWater() int {
 	_, plain := t.conn.(*net.TCPConn)
 	switch {
 	case !plain:
+		// A TLS peer may say close_notify and wait for ours before it sends
+		// FIN: the end of the file would lie below the mark.
 		return 0
 	case t.opt.LowWater != 0:
 		return t.opt.LowWater
