@@ -120,7 +120,7 @@ func (l *Load) Run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return errors.Join(context.Cause(ctx), failed)
 			}
-			t.Name, t.Start = string(d), time.Since(begin)-t.Duration
+			t.Name, t.Start = l.name(), time.Since(begin)-t.Duration
 			t.Params = map[string]string{"direction": string(d), "streams": strconv.Itoa(l.Streams), "repeat": strconv.Itoa(repeat + 1)}
 			if err != nil {
 				given[d], t.Note = true, err.Error()
@@ -132,6 +132,14 @@ func (l *Load) Run(ctx context.Context) error {
 		}
 	}
 	return failed
+}
+
+// name is what the trials are called; their direction is a parameter.
+func (l *Load) name() string {
+	if l.Streams == 1 {
+		return "1 stream"
+	}
+	return strconv.Itoa(l.Streams) + " streams"
 }
 
 // trial logs the streams in, has them transfer all at once, and takes what the

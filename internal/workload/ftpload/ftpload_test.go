@@ -87,7 +87,7 @@ func TestTrials(t *testing.T) {
 		bytes, _ := result.Get(tr.Values, result.Bytes)
 		goodput, _ := result.Get(tr.Values, result.Goodput)
 		cpu, _ := result.Get(tr.Values, result.CPUSeconds)
-		if tr.Params["direction"] != d || tr.Name != d || bytes != n || !tr.Pass || cpu != 1 || goodput != 8*n/tr.Duration.Seconds() {
+		if tr.Params["direction"] != d || tr.Name != "2 streams" || bytes != n || !tr.Pass || cpu != 1 || goodput != 8*n/tr.Duration.Seconds() {
 			t.Errorf("trial %d: %+v", i, tr)
 		}
 		if _, ok := result.Get(tr.Values, result.TCPBusy); ok != (d == "put") {

@@ -42,8 +42,12 @@ func (l *Load) values(d Direction, bytes float64, took time.Duration, counted []
 		if v.Metric == result.TCPWindow.Name {
 			v.V *= float64(l.Streams)
 		}
-		// Nothing counted says nothing, but of a connection it may be the point.
-		if flow, ok := v.Labels["flow"]; ok && flow == string(d) || !ok && v.V != 0 {
+		switch flow, ok := v.Labels["flow"]; {
+		case ok && flow == string(d): // the trial's direction says which; zero may be the point
+			v.Labels = maps.Clone(v.Labels)
+			delete(v.Labels, "flow")
+			vs = append(vs, v)
+		case !ok && v.V != 0:
 			vs = append(vs, v)
 		}
 	}
