@@ -54,20 +54,6 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Sub returns the store of a directory below, with the same quota: names and
-// links in it lead no higher than to it.
-func (s *Store) Sub(name string) (*Store, error) {
-	rel, err := local(name)
-	if err != nil {
-		return nil, fail("open", name, err)
-	}
-	root, err := s.root.OpenRoot(rel)
-	if err != nil {
-		return nil, fail("open", name, err)
-	}
-	return &Store{root: root, quota: s.quota, sync: s.sync}, nil
-}
-
 // usage adds up the sizes of the regular files below root.
 func usage(root *os.Root) (sum int64, err error) {
 	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {

@@ -52,7 +52,7 @@ func TestEscape(t *testing.T) {
 			"over":  second(s.Create(ctx, dir+"/secret", store.CreateOptions{})),
 			"mkdir": s.Mkdir(ctx, dir+"/d"), "remove": s.Remove(ctx, dir+"/secret"), "rmdir": s.Rmdir(ctx, dir+"/d"),
 			"from": s.Rename(ctx, dir+"/secret", "/stolen"), "to": s.Rename(ctx, "/inside", dir+"/moved"),
-			"chmod": s.Chmod(ctx, dir+"/secret", 0), "sub": second(s.Sub(dir)),
+			"chmod": s.Chmod(ctx, dir+"/secret", 0),
 		} {
 			if err == nil {
 				t.Errorf("%s by %s led out", op, dir)
@@ -80,14 +80,6 @@ func TestEscape(t *testing.T) {
 		if i.Name != "inside" && i.Name != "sub" {
 			t.Errorf("%s is listed", i.Name)
 		}
-	}
-	sub, err := s.Sub("/sub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sub.Close()
-	if _, err := sub.Stat(ctx, "/../abs"); err == nil {
-		t.Error("a store below led above it")
 	}
 }
 

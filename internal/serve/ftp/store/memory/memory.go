@@ -136,9 +136,6 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Free returns the bytes of the budget that hold nothing.
-func (s *Store) Free() int64 { return s.arena.room() }
-
 // Open implements store.Store.
 func (s *Store) Open(_ context.Context, name string, offset int64) (store.Reader, error) {
 	s.mu.Lock()

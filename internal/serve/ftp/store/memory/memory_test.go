@@ -20,7 +20,7 @@ func TestStore(t *testing.T) {
 		}
 		t.Cleanup(func() {
 			s.Close()
-			if free := s.Free(); free != 64<<20 {
+			if free := s.arena.room(); free != 64<<20 {
 				t.Errorf("%d bytes free at the end, of %d", free, 64<<20)
 			}
 		})
