@@ -54,6 +54,10 @@ func (c *Client) Run(ctx context.Context) error {
 		return err
 	}
 	defer s.Close()
+	g, err := NewGroup(c.Test, s.Streams())
+	if err != nil {
+		return err
+	}
 	if c.Track != nil {
 		for i, st := range s.Streams() {
 			defer c.Track(i, st)()
@@ -62,7 +66,6 @@ func (c *Client) Run(ctx context.Context) error {
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	g := NewGroup(c.Test, s.Streams())
 	g.Start()
 	c.mu.Lock()
 	c.group = g

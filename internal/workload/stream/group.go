@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,8 +26,9 @@ type Group struct {
 	cpu     [2]time.Duration // process user and system at from, then used
 }
 
-// NewGroup makes a group of connected streams for test t.
-func NewGroup(t Test, streams []*Stream) *Group {
+// NewGroup makes a group of connected streams for test t; their connections are
+// detached.
+func NewGroup(t Test, streams []*Stream) (*Group, error) {
 	g := &Group{Streams: streams, test: t, done: make(chan struct{}), omitted: make([]Counts, len(streams))}
 	var messages, bytes *atomic.Int64
 	if n := t.limit(); n > 0 {
@@ -35,6 +37,12 @@ func NewGroup(t Test, streams []*Stream) *Group {
 		bytes.Store(t.Total())
 	}
 	for i, s := range streams {
+		if s.Conn != nil {
+			var err error
+			if s.Conn, err = Detach(s.Conn); err != nil {
+				return nil, err
+			}
+		}
 		s.test, s.index, s.halt = t, i, &g.halt
 		switch {
 		case s.Role == Sender || s.Role == Requester:
@@ -43,7 +51,7 @@ func NewGroup(t Test, streams []*Stream) *Group {
 			s.budget = bytes
 		}
 	}
-	return g
+	return g, nil
 }
 
 // limit returns how many messages all streams of a direction move together, 0
@@ -59,8 +67,15 @@ func (t Test) limit() int64 {
 // no limit.
 func (t Test) Total() int64 { return t.limit() * int64(t.Message) }
 
+// spare is how many goroutines run beside those of the streams.
+const spare = 2
+
 // Start begins to move payload.
 func (g *Group) Start() {
+	// Each stream keeps a place of the scheduler's, see sock.
+	if n := len(g.Streams) + spare; runtime.GOMAXPROCS(0) < n {
+		runtime.GOMAXPROCS(n)
+	}
 	g.start = time.Now()
 	g.mark()
 	if g.test.Omit > 0 {

@@ -16,23 +16,20 @@ import (
 // SO_RCVTIMEO.
 const tick = 100 * time.Millisecond
 
-// large is the message from which on a system call costs so much more than the
-// scheduler's part in it that the call may as well block at once.
-const large = 16 << 10
-
 // sock is a blocking socket used with raw system calls: the poller of package
 // net costs two more system calls for each time that a socket is not ready.
 //
-// A call that should not block is made as a raw one, without a word to the
-// scheduler. One that may block tells the scheduler.
+// The scheduler is not told of the calls, even of those that block: telling it
+// makes it hand the thread's place to another and look for work, for every
+// message that is waited for. Group.Start makes places enough, and the
+// scheduler's own signals interrupt a call that is in its way.
 type sock struct {
 	conn net.Conn // keeps fd open
 	fd   uintptr
-	full bool // the last read filled its buffer: more is likely there
 }
 
-// newSock takes over the data path of c. The caller closes c, after the last
-// use of the sock.
+// newSock takes over the data path of c, a detached connection. The caller
+// closes c, after the last use of the sock.
 func newSock(c net.Conn) (*sock, error) {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
@@ -51,9 +48,6 @@ func newSock(c net.Conn) (*sock, error) {
 				err = unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, opt, &tv)
 			}
 		}
-		if err == nil {
-			err = unix.SetNonblock(int(fd), false)
-		}
 	})
 	if cerr != nil {
 		return nil, cerr
@@ -70,13 +64,7 @@ func (k *sock) receiveTimeout(d time.Duration) {
 
 // write sends some of b; 0 without an error means that a tick went by.
 func (k *sock) write(b []byte) (int, error) {
-	if len(b) < large {
-		n, _, e := unix.RawSyscall6(unix.SYS_SENDTO, k.fd, addr(b), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
-		if e != unix.EAGAIN {
-			return outcome(n, e)
-		}
-	}
-	n, _, e := unix.Syscall6(unix.SYS_SENDTO, k.fd, addr(b), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	n, _, e := unix.RawSyscall6(unix.SYS_SENDTO, k.fd, addr(b), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
 	return outcome(n, e)
 }
 
@@ -87,15 +75,7 @@ func (k *sock) read(b []byte, discard bool) (int, error) {
 	if discard {
 		flags = unix.MSG_TRUNC // on TCP: count, do not copy (tcp(7))
 	}
-	var n uintptr
-	e := unix.EAGAIN
-	if k.full {
-		n, _, e = unix.RawSyscall6(unix.SYS_RECVFROM, k.fd, addr(b), uintptr(len(b)), flags|unix.MSG_DONTWAIT, 0, 0)
-	}
-	if e == unix.EAGAIN {
-		n, _, e = unix.Syscall6(unix.SYS_RECVFROM, k.fd, addr(b), uintptr(len(b)), flags, 0, 0)
-	}
-	k.full = e == 0 && int(n) == len(b)
+	n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, k.fd, addr(b), uintptr(len(b)), flags, 0, 0)
 	if e == 0 && n == 0 && len(b) > 0 {
 		return 0, io.EOF
 	}

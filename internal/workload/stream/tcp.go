@@ -127,9 +127,13 @@ func (s *Stream) writeFull(k *sock, b []byte, c *Counts) error {
 
 // Linger shuts conn down for sending and reads until the peer closes too, so
 // that what is on the way in does not meet a closed socket, which answers RST.
-func Linger(conn *net.TCPConn, timeout time.Duration) {
+func Linger(conn net.Conn, timeout time.Duration) {
+	half, ok := conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
 	k, err := newSock(conn)
-	if err != nil || conn.CloseWrite() != nil {
+	if err != nil {
 		return
 	}
 	buf := make([]byte, readBuffer)

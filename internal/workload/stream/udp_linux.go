@@ -72,10 +72,7 @@ func (d *datagramSender) send(first, end int) (int, error) {
 		return n / d.size, err
 	}
 	p, n := uintptr(unsafe.Pointer(&d.msgs[first])), uintptr(end-first)
-	got, _, e := unix.RawSyscall6(unix.SYS_SENDMMSG, d.k.fd, p, n, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
-	if e == unix.EAGAIN {
-		got, _, e = unix.Syscall6(unix.SYS_SENDMMSG, d.k.fd, p, n, unix.MSG_NOSIGNAL, 0, 0)
-	}
+	got, _, e := unix.RawSyscall6(unix.SYS_SENDMMSG, d.k.fd, p, n, unix.MSG_NOSIGNAL, 0, 0)
 	if e == unix.ECONNREFUSED {
 		return 0, nil
 	}
@@ -130,10 +127,7 @@ func (d *datagramReceiver) wait() error {
 	}
 	d.got = 0
 	p, n := uintptr(unsafe.Pointer(&d.msgs[0])), uintptr(len(d.msgs))
-	got, _, e := unix.RawSyscall6(unix.SYS_RECVMMSG, d.k.fd, p, n, unix.MSG_DONTWAIT, 0, 0)
-	if e == unix.EAGAIN {
-		got, _, e = unix.Syscall6(unix.SYS_RECVMMSG, d.k.fd, p, n, unix.MSG_WAITFORONE, 0, 0)
-	}
+	got, _, e := unix.RawSyscall6(unix.SYS_RECVMMSG, d.k.fd, p, n, unix.MSG_WAITFORONE, 0, 0)
 	if e == unix.ECONNREFUSED {
 		return nil
 	}

@@ -84,7 +84,7 @@ func (s *zeroSender) send(off int) (int, error) {
 		s.drain()
 	}
 	b := s.buf[off:]
-	n, _, e := unix.Syscall6(unix.SYS_SENDTO, s.k.fd, addr(b), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_ZEROCOPY, 0, 0)
+	n, _, e := unix.RawSyscall6(unix.SYS_SENDTO, s.k.fd, addr(b), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_ZEROCOPY, 0, 0)
 	if e == unix.ENOBUFS { // over net.core.optmem_max: completions wait
 		s.drain()
 	}

@@ -58,6 +58,7 @@ func running(c *net.TCPConn, addr string) net.Conn {
 	expectByte(c)
 	expectByte(c)
 	_, _ = d.Write(make([]byte, 5000))
+	time.Sleep(20 * time.Millisecond)
 	return d
 }
 
@@ -157,18 +158,13 @@ func TestHostileClients(t *testing.T) {
 	}
 	// What ran until the client broke off was counted.
 	attack(t, addr, hostile["reset while running"])
-	for f := range finished {
-		if f.Err == nil {
-			continue
-		}
-		if !strings.Contains(f.Err.Error(), "in ") {
+	for {
+		f := next(t, finished)
+		if f.Err != nil && !strings.Contains(f.Err.Error(), "in ") {
 			t.Errorf("the error names no state: %v", f.Err)
 		}
-		if strings.Contains(f.Err.Error(), "TEST_RUNNING") {
-			if f.Outcome.Group == nil || f.Outcome.Own.Streams[0].Bytes == 0 {
-				t.Errorf("no partial results: %v", f.Err)
-			}
-			break
+		if f.Err != nil && f.Outcome.Group != nil && f.Outcome.Own.Streams[0].Bytes > 0 {
+			return
 		}
 	}
 }

@@ -70,10 +70,13 @@ func (t *test) run(ctx context.Context) error {
 	if err != nil {
 		return t.ctl.fail("waiting for data streams", err)
 	}
+	g, err := stream.NewGroup(t.test, streams)
+	if err != nil {
+		return t.ctl.fail("data streams", err)
+	}
 	if err := errors.Join(t.ctl.enter(wire.TestStart), t.ctl.enter(wire.TestRunning)); err != nil {
 		return t.ctl.fail("start", err)
 	}
-	g := stream.NewGroup(t.test, streams)
 	g.Start()
 	state, err := t.watch(ctx, g)
 	_ = g.Stop() // a stream that broke shows in the control connection, or in the counts

@@ -242,7 +242,7 @@ func (l *link) finish(t stream.Test) {
 	}
 	// Shut down, then read until the server has closed: what is still on the way
 	// must not meet a closed socket.
-	stream.Linger(conn.(*net.TCPConn), controlTimeout)
+	stream.Linger(conn, controlTimeout)
 }
 
 // counts takes the server's figures of one stream. netperf numbers no

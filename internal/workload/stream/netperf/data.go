@@ -125,16 +125,19 @@ func (d *data) run(ctx context.Context) (wire.Results, error) {
 	if err != nil {
 		return wire.Results{}, err
 	}
-	defer conn.Close()
 	s := &stream.Stream{Role: role, Conn: conn, Unnumbered: true}
-	g := stream.NewGroup(d.test, []*stream.Stream{s})
+	defer func() { s.Conn.Close() }()
+	g, err := stream.NewGroup(d.test, []*stream.Stream{s})
+	if err != nil {
+		return wire.Results{}, err
+	}
 	g.Start()
 	last, err := d.watch(ctx, g)
 	broke := g.Stop()
 	r := g.Report()
 	c := r.Streams[0]
 	if role == stream.Sender {
-		d.endDatagrams(conn)
+		d.endDatagrams(s.Conn)
 		broke = nil // the client may close first, at the same time as our timer
 	}
 	out := d.results(c, role)
