@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +77,13 @@ func (o *analyzeOptions) check(args []string) (err error) {
 	return nil
 }
 
+// collectEvery is the growth of the heap, in percent, after which the analysis
+// collects garbage: what it keeps lives long, and a capture of thousands of
+// connections should fit a small machine.
+const collectEvery = 10
+
 func (o *analyzeOptions) engine() *capture.Engine {
+	debug.SetGCPercent(collectEvery)
 	return capture.NewEngine(capture.Options{Top: o.top, Filter: o.match, Series: true})
 }
 

@@ -1,5 +1,7 @@
 package capture
 
+import "math"
+
 // state is what holds a sender back at an instant.
 type state uint8
 
@@ -30,7 +32,7 @@ type clock struct {
 }
 
 type stay struct {
-	lasted int64
+	lasted uint32 // in 1024 ns
 	frame  uint32
 }
 
@@ -55,13 +57,14 @@ func (c *clock) advance(t int64, data bool, frame uint32) {
 	if data {
 		c.tail = 0
 	}
-	if l := &c.longest[c.now]; d > l[2].lasted {
+	us := uint32(min(uint64(d)>>10, math.MaxUint32)) // near enough to compare
+	if l := &c.longest[c.now]; us > l[2].lasted {
 		i := 2
-		for i > 0 && d > l[i-1].lasted {
+		for i > 0 && us > l[i-1].lasted {
 			l[i] = l[i-1]
 			i--
 		}
-		l[i] = stay{d, frame}
+		l[i] = stay{us, frame}
 	}
 }
 

@@ -39,7 +39,7 @@ type Engine struct {
 	packet   frame.Packet
 	flows    table
 	active   list
-	kept     []*Connection // the largest that have ended, a heap by bytes
+	kept     []*Connection // the largest that have ended, the largest first
 	timebase timebase
 	plotted  int
 
@@ -179,7 +179,7 @@ func (f *flow) reused(p *frame.Packet, side int) bool {
 
 // plot gives the larger connections a time series, as long as there is room.
 func (e *Engine) plot(c *connection) {
-	const worth, most = 16, 128
+	const worth, most = 64, 32
 	for _, s := range c.senders {
 		if s != nil && s.series == nil && s.records == worth && e.plotted < most {
 			s.series = newSeries(s.first)
@@ -199,19 +199,20 @@ func (e *Engine) end(f *flow) {
 	e.active.remove(c)
 	f.conn = nil
 	c.ended = e.last
-	for _, x := range c.report() {
-		e.kept = keep(e.kept, x, e.o.Top)
+	for side, d := range c.senders {
+		if d == nil || d.bytes == 0 || len(e.kept) == e.o.Top && d.bytes <= e.kept[e.o.Top-1].Bytes {
+			continue // no figures for what will not be shown
+		}
+		d.drain(c)
+		e.keep(c.direction(side))
 	}
 }
 
-// keep adds x to the n largest.
-func keep(kept []*Connection, x *Connection, n int) []*Connection {
-	if len(kept) >= n && kept[len(kept)-1].Bytes >= x.Bytes {
-		return kept
-	}
-	i, _ := slices.BinarySearchFunc(kept, x, func(a, b *Connection) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	kept = slices.Insert(kept, i, x)
-	return kept[:min(len(kept), n)]
+// keep adds x to the largest.
+func (e *Engine) keep(x *Connection) {
+	i, _ := slices.BinarySearchFunc(e.kept, x, func(a, b *Connection) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	e.kept = slices.Insert(e.kept, i, x)
+	e.kept = e.kept[:min(len(e.kept), e.o.Top)]
 }
 
 // icmp finds the connection whose packet a router refused to forward.

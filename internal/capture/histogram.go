@@ -15,7 +15,7 @@ const (
 
 // exact is how many samples are kept as they are before buckets replace them,
 // so that a short connection costs little and its quantiles are exact.
-const exact = 32
+const exact = 16
 
 // histogram counts samples in logarithmic buckets: quantiles of any number of
 // them in about a kilobyte.

@@ -4,7 +4,7 @@ package capture
 type ackStats struct {
 	pure      int64
 	bytes     int64
-	histogram [17]int64 // by segments covered; the last holds 16 and more
+	histogram [17]uint32 // by segments covered; the last holds 16 and more
 }
 
 func (a *ackStats) add(covered int64, full int) {
@@ -17,7 +17,7 @@ func (a *ackStats) add(covered int64, full int) {
 func (a *ackStats) median() int {
 	var seen int64
 	for n, c := range a.histogram {
-		if seen += c; seen*2 >= a.pure {
+		if seen += int64(c); seen*2 >= a.pure {
 			return n
 		}
 	}

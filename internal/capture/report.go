@@ -23,19 +23,6 @@ type Connection struct {
 // Name identifies the direction: "192.0.2.1:20 > 192.0.2.2:40000".
 func (x *Connection) Name() string { return x.From.String() + " > " + x.To.String() }
 
-// report ends the connection and returns its directions that carried payload.
-func (c *connection) report() []*Connection {
-	var out []*Connection
-	for side, s := range c.senders {
-		if s == nil || s.bytes == 0 {
-			continue
-		}
-		s.drain(c)
-		out = append(out, c.direction(side))
-	}
-	return out
-}
-
 // direction judges one direction as it stands.
 func (c *connection) direction(side int) *Connection {
 	x := &Connection{From: c.flow.key.end(side), To: c.flow.key.end(1 - side), Bytes: c.senders[side].bytes, e: weigh(c, side)}
