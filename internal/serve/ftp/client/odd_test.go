@@ -243,6 +243,32 @@ func TestStalledTransferEnds(t *testing.T) {
 	}
 }
 
+// A slow line is no stall, however little comes at a time.
+func TestSlowLineIsNoStall(t *testing.T) {
+	f := newFake(t)
+	f.answers["RETR"] = func(s *fakeSession, _ string) {
+		s.say("150 x")
+		c := s.accept()
+		for range 25 {
+			_, _ = c.Write(make([]byte, 4<<10))
+			time.Sleep(60 * time.Millisecond)
+		}
+		c.Close()
+		s.say("226 x")
+	}
+	cfg := f.config()
+	cfg.Timeout = time.Second
+	c, err := client.Dial(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var got bytes.Buffer
+	if _, err := c.Get(t.Context(), "file", 0, &got, data.Options{}); err != nil || got.Len() != 100<<10 {
+		t.Errorf("%d bytes, %v", got.Len(), err)
+	}
+}
+
 func TestPasswordStaysOut(t *testing.T) {
 	f := newFake(t)
 	f.answers["PASS"] = func(s *fakeSession, arg string) { s.say("530 wrong password %s", arg) }
