@@ -20,18 +20,11 @@ const (
 	// abortGrace is how long a broken transfer waits for the server's word on
 	// it, which keeps the connection usable.
 	abortGrace = 2 * time.Second
-	// lowWater is what a download lets come together before it wakes up
-	// (SO_RCVLOWAT), in bytes. Much more, and a line of some kB/s would seem to
-	// stall.
-	lowWater = 16 << 10
 )
 
 // Get retrieves a file from offset on into w. io.Discard as w has the kernel
 // drop the payload. Stats tell how far a failed transfer came.
 func (c *Conn) Get(ctx context.Context, name string, offset int64, w io.Writer, o data.Options) (data.Stats, error) {
-	if w != io.Discard && o.Knobs == (data.Knobs{}) && o.Limit == nil {
-		o.LowWater = lowWater
-	}
 	return c.transfer(ctx, ftp.Command{Verb: "RETR", Arg: name}, offset, func(ctx context.Context, conn net.Conn) (data.Stats, error) {
 		return data.Recv(ctx, sink(w), conn, c.options(o))
 	})
@@ -70,11 +63,6 @@ func (c *Conn) store(ctx context.Context, verb, name string, offset int64, r io.
 func (c *Conn) options(o data.Options) data.Options {
 	if o.Stall <= 0 {
 		o.Stall = c.cfg.Timeout
-	}
-	if c.private {
-		// Servers wait for our close_notify before they end the connection, so
-		// the last bytes of theirs must wake us however few they are.
-		o.LowWater = -1
 	}
 	return o
 }
