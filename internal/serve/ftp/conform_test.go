@@ -172,7 +172,7 @@ func TestMachineListings(t *testing.T) { // RFC 3659 7
 		t.Fatalf("MLST: %q", r.Lines)
 	}
 	e, err := wire.ParseEntry(r.Lines[1])
-	if err != nil || e.Name != "d/a b" || e.Size != 4 || e.Type != wire.TypeFile || wire.FormatTime(e.Modify) != "20010203040506" {
+	if err != nil || e.Name != "/d/a b" || e.Size != 4 || e.Type != wire.TypeFile || wire.FormatTime(e.Modify) != "20010203040506" {
 		t.Errorf("MLST: %+v, %v", e, err)
 	}
 	entries := strings.Split(strings.TrimSuffix(string(p.get("MLSD d")), "\r\n"), "\r\n")

@@ -153,19 +153,15 @@ func (x *session) cmdMlsd(arg string) wire.Reply {
 	})
 }
 
-// cmdMlst describes one file over the control connection, its name as the
-// client gave it (RFC 3659 7.2).
+// cmdMlst describes one file over the control connection, by its full name as
+// TVFS asks for (RFC 3659 7.2).
 func (x *session) cmdMlst(arg string) wire.Reply {
-	shown := arg
-	if arg == "" {
-		shown = x.cwd
-	}
-	return x.onPath(arg, func(string) error { return nil }, func(name string) wire.Reply {
-		i, err := x.store.Stat(x.ctx, name)
-		if err != nil {
-			return x.failure(err)
-		}
-		return wire.Reply{Code: 250, Lines: []string{"Listing " + name, string(x.entry(i, shown).Append(nil, x.facts)), "End"}}
+	var info store.Info
+	return x.onPath(arg, func(name string) (err error) {
+		info, err = x.store.Stat(x.ctx, name)
+		return err
+	}, func(name string) wire.Reply {
+		return wire.Reply{Code: 250, Lines: []string{"Listing " + name, string(x.entry(info, name).Append(nil, x.facts)), "End"}}
 	})
 }
 

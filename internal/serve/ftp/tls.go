@@ -70,6 +70,7 @@ func (x *session) startTLS() error {
 	if err := t.conn.HandshakeContext(x.ctx); err != nil {
 		return fmt.Errorf("handshake: %w", err)
 	}
+	acknowledge(x.tcp)
 	x.out.Lock()
 	defer x.out.Unlock()
 	x.conn, x.tls, x.dataTLS = t.conn, t, t

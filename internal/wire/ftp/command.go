@@ -25,7 +25,12 @@ type Command struct {
 const maxVerb = 8
 
 // ParseCommand reads one line without its end of line, as LineDecoder gives it.
+// Bytes in front of the verb that only Telnet has are passed over: clients that
+// take a Synch apart leave some there.
 func ParseCommand(line []byte) (Command, error) {
+	for len(line) > 0 && line[0] >= se {
+		line = line[1:]
+	}
 	n := 0
 	for n < len(line) && isLetterOrDigit(line[n]) {
 		n++

@@ -82,6 +82,9 @@ func TestCommand(t *testing.T) {
 	if got, want := string(c.Append(nil)), "RETR  a \xff\xff\r\x00b\r\n"; got != want {
 		t.Errorf("wire form %q, want %q", got, want)
 	}
+	if c, err := ParseCommand([]byte("\xf4\xffABOR")); err != nil || c.Verb != "ABOR" {
+		t.Errorf("behind a Synch in pieces: %+v, %v", c, err)
+	}
 	for _, bad := range []string{"", " ", "RE\x00TR", "RETR\ta", "TOOLONGVERB", "RETR a\x00", "\xe9"} {
 		if _, err := ParseCommand([]byte(bad)); !errors.Is(err, ErrSyntax) {
 			t.Errorf("%q: %v, want a syntax error", bad, err)
