@@ -1,71 +1,62 @@
 package client
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"io"
 	"iter"
+	"strconv"
 
 	"github.com/linerate/linerate/internal/serve/ftp/store"
+	"github.com/linerate/linerate/internal/serve/ftp/store/synthetic"
 )
 
-const (
-	// zeroChunk is what one write of Zeros carries; it stays in a core's cache.
-	zeroChunk = 256 << 10
-	// zeroExtent is the length of the file that is sent over and over.
-	zeroExtent = 64 << 20
-)
-
-// Zeros returns a source of n zero bytes, for uploads that measure.
-func Zeros(n int64) io.ReadSeeker { return &zeros{size: n} }
-
-type zeros struct{ at, size int64 }
-
-func (z *zeros) Read(p []byte) (int, error) {
-	if z.at >= z.size {
-		return 0, io.EOF
+// Zeros returns a source of n zero bytes, for uploads that measure; package
+// data sends it without a copy. Where the system has no memory for it, reading
+// says so.
+func Zeros(n int64) io.ReadSeeker {
+	from, err := synthetic.NewZero()
+	if err != nil {
+		return unreadable{err}
 	}
-	n := int(min(int64(len(p)), z.size-z.at))
-	clear(p[:n])
-	z.at += int64(n)
-	return n, nil
+	z := &zeros{from: from, size: n}
+	if _, err := z.Seek(0, io.SeekStart); err != nil {
+		return unreadable{err}
+	}
+	return z
 }
 
-// Extents lets package data send by sendfile(2), where the system has files
-// that take no room.
-func (z *zeros) Extents() iter.Seq[store.Extent] {
-	f := zeroFile(zeroExtent)
-	if f == nil {
-		return nil
-	}
-	return func(yield func(store.Extent) bool) {
-		defer f.Close()
-		for z.at < z.size {
-			n := min(z.size-z.at, zeroExtent)
-			if !yield(store.Extent{File: f, Length: n}) {
-				return
-			}
-			z.at += n
-		}
-	}
+// generated is what package data asks of a source that spares it copies.
+type generated interface {
+	io.Reader
+	io.WriterTo
+	Extents() iter.Seq[store.Extent]
 }
 
-// WriteTo spares the clearing of a buffer for each write.
-func (z *zeros) WriteTo(w io.Writer) (total int64, err error) {
-	chunk := make([]byte, min(zeroChunk, max(z.size-z.at, 0)))
-	for z.at < z.size && err == nil {
-		var n int
-		n, err = w.Write(chunk[:min(int64(len(chunk)), z.size-z.at)])
-		z.at += int64(n)
-		total += int64(n)
-	}
-	return total, err
+type zeros struct {
+	generated
+	from *synthetic.Zero
+	size int64
 }
 
+// Seek counts from the start alone, for another try.
 func (z *zeros) Seek(offset int64, whence int) (int64, error) {
-	base := map[int]int64{io.SeekStart: 0, io.SeekCurrent: z.at, io.SeekEnd: z.size}[whence]
-	if base+offset < 0 {
-		return 0, errors.New("seek before the start")
+	if whence != io.SeekStart {
+		return 0, fmt.Errorf("seek zeros: whence %d is not supported", whence)
 	}
-	z.at = base + offset
-	return z.at, nil
+	r, err := z.from.Open(context.Background(), strconv.FormatInt(z.size, 10), offset)
+	if err != nil {
+		return 0, err
+	}
+	g, ok := r.(generated)
+	if !ok {
+		return 0, fmt.Errorf("seek zeros: a %T cannot be sent", r)
+	}
+	z.generated = g
+	return offset, nil
 }
+
+type unreadable struct{ err error }
+
+func (u unreadable) Read([]byte) (int, error)       { return 0, u.err }
+func (u unreadable) Seek(int64, int) (int64, error) { return 0, u.err }
