@@ -94,7 +94,7 @@ func (s *sender) fresh(c *connection, p *frame.Packet, pos, span, t int64, no ui
 		s.lastNew = t
 	}
 	s.next = span
-	s.flight.push(segment{sent: t, first: t, end: uint32(span), len: uint32(n), tsval: p.Options.TSval, frame: no, id: p.ID, times: 1})
+	s.flight.push(segment{sent: t, end: uint32(span), len: uint32(n), tsval: p.Options.TSval, frame: no, id: p.ID, times: 1})
 	flight := s.outstanding()
 	s.crest = flight
 	s.epoch.sent(flight)
@@ -176,7 +176,7 @@ func (s *sender) again(c *connection, p *frame.Packet, pos, span, t int64, no ui
 	if span > s.next { // repacketized with new data behind
 		extra := span - s.next
 		s.bytes += min(extra, int64(p.Payload))
-		s.flight.push(segment{sent: t, first: t, end: uint32(span), len: uint32(extra), tsval: p.Options.TSval, frame: no, id: p.ID, times: 2})
+		s.flight.push(segment{sent: t, end: uint32(span), len: uint32(extra), tsval: p.Options.TSval, frame: no, id: p.ID, times: 2})
 		s.next = span
 		s.lastNew = t
 	}

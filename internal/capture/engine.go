@@ -179,7 +179,7 @@ func (f *flow) reused(p *frame.Packet, side int) bool {
 
 // plot gives the larger connections a time series, as long as there is room.
 func (e *Engine) plot(c *connection) {
-	const worth, most = 64, 32
+	const worth, most = 64, 16
 	for _, s := range c.senders {
 		if s != nil && s.series == nil && s.records == worth && e.plotted < most {
 			s.series = newSeries(s.first)

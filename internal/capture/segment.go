@@ -3,14 +3,12 @@ package capture
 // segment is one record of new data that is not acknowledged yet.
 type segment struct {
 	sent  int64 // last transmission, capture time
-	first int64 // first transmission
 	end   uint32
 	len   uint32
 	tsval uint32
 	frame uint32
 	id    uint16
 	times uint8 // transmissions
-	sack  bool  // covered by a SACK block
 }
 
 // maxSegments bounds the segments remembered in one direction: 64 Ki records

@@ -21,12 +21,19 @@ type series struct {
 	una          int64
 	points       [slots]point
 	used         int
+
+	// The slot of the last event, which most likely takes the next too.
+	now        *point
+	from, till int64
 }
 
 // newSeries begins at t with slots of 1 ms.
 func newSeries(t int64) *series { return &series{start: t, width: 1_000_000} }
 
 func (s *series) slot(t int64) *point {
+	if t >= s.from && t < s.till {
+		return s.now
+	}
 	i := (t - s.start) / s.width
 	for i >= slots {
 		for j := range slots / 2 {
@@ -39,7 +46,9 @@ func (s *series) slot(t int64) *point {
 	}
 	i = max(i, 0)
 	s.used = max(s.used, int(i)+1)
-	return &s.points[i]
+	s.now, s.from = &s.points[i], s.start+i*s.width
+	s.till = s.from + s.width
+	return s.now
 }
 
 func merge(a, b point) point {
