@@ -33,17 +33,8 @@ func (c *Conn) Get(ctx context.Context, name string, offset int64, w io.Writer, 
 // Put stores what r yields as a file, from offset on where the server can
 // resume.
 func (c *Conn) Put(ctx context.Context, name string, offset int64, r io.Reader, o data.Options) (data.Stats, error) {
-	return c.store(ctx, "STOR", name, offset, r, o)
-}
-
-// Append adds what r yields to a file.
-func (c *Conn) Append(ctx context.Context, name string, r io.Reader, o data.Options) (data.Stats, error) {
-	return c.store(ctx, "APPE", name, 0, r, o)
-}
-
-func (c *Conn) store(ctx context.Context, verb, name string, offset int64, r io.Reader, o data.Options) (data.Stats, error) {
 	var began time.Time
-	s, err := c.transfer(ctx, ftp.Command{Verb: verb, Arg: name}, offset, func(ctx context.Context, conn net.Conn) (data.Stats, error) {
+	s, err := c.transfer(ctx, ftp.Command{Verb: "STOR", Arg: name}, offset, func(ctx context.Context, conn net.Conn) (data.Stats, error) {
 		began = time.Now()
 		s, err := data.Send(ctx, conn, r, c.options(o))
 		if err == nil && c.private {
@@ -99,7 +90,7 @@ func (c *Conn) transfer(ctx context.Context, cmd ftp.Command, offset int64, move
 	defer o.close()
 	if offset > 0 {
 		r, err := c.exchange(ctx, "REST", strconv.FormatInt(offset, 10))
-		if err == nil && !r.Intermediate() {
+		if err == nil && !r.Intermediate() && !r.Completion() { // 350, but some say 200
 			err = fmt.Errorf("REST: %w", &ReplyError{r})
 		}
 		if err != nil {
@@ -133,7 +124,7 @@ func (c *Conn) transfer(ctx context.Context, cmd ftp.Command, offset int64, move
 	return stats, c.judge(ctx, cmd, f, err)
 }
 
-func isUpload(cmd ftp.Command) bool { return cmd.Verb == "STOR" || cmd.Verb == "APPE" }
+func isUpload(cmd ftp.Command) bool { return cmd.Verb == "STOR" }
 
 // follow reads the replies to a transfer's command up to the last one. A
 // refusal ends the moving of payload; a download that had begun may first take

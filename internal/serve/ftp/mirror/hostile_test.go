@@ -46,6 +46,8 @@ func speak(c net.Conn, listing string, levels int) {
 			say("230 in")
 		case "FEAT":
 			say("211-x\r\n MLST type*;\r\n MLSD\r\n211 x")
+		case "REST":
+			say("502 not here")
 		case "EPSV":
 			if data != nil {
 				data.Close()
@@ -125,5 +127,18 @@ func TestTreeWithoutEnd(t *testing.T) {
 	err := mirror.GetTree(t.Context(), cfg, "", openRoot(t, t.TempDir()), mirror.Options{})
 	if err == nil || !strings.Contains(err.Error(), "deep") {
 		t.Errorf("a tree without end: %v", err)
+	}
+}
+
+func TestServerThatCannotResume(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"+mirror.PartialSuffix), []byte("pay"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := mirror.Get(t.Context(), hostile(t, "", 0), "f", openRoot(t, dir), "f", mirror.Options{Resume: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != "payload" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
