@@ -27,6 +27,7 @@ func newRoot(c cli) *cobra.Command {
 		newCollect(c),
 		newDiff(c),
 		newDoctor(c),
+		newExplain(c),
 		newGet(c),
 		newImport(c),
 		newLs(c),

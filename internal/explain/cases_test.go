@@ -78,3 +78,17 @@ func TestPublicCases(t *testing.T) {
 		t.Errorf("%d of %d cases have the accepted cause in the first three", hits, len(files))
 	}
 }
+
+// The guide lists every rule by code and name.
+func TestGuideListsRules(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/guides/explain.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Rules() {
+		row := "| " + r.Code + " | `" + r.ID + "` | " + r.Title + " | " + r.Ref + " |\n"
+		if !strings.Contains(string(guide), row) {
+			t.Errorf("docs/guides/explain.md lacks %s", row)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type clue struct {
 type sign struct {
 	holds    bool
 	weight   float64
-	text     string
+	texts    []string
 	evidence []result.Value
 }
 
@@ -38,7 +38,7 @@ func saw(weight float64, key string, words ...string) clue {
 				if f.Kind == facts.Flag {
 					text = f.Help
 				}
-				return sign{true, weight, text, []result.Value{f.Seen(w, true)}}
+				return sign{true, weight, []string{text}, []result.Value{f.Seen(w, true)}}
 			}
 		}
 		return sign{}
@@ -53,7 +53,7 @@ func compare(weight float64, key string, passes func(float64) bool) clue {
 		if !ok || !passes(n) {
 			return sign{}
 		}
-		return sign{true, weight, key + " " + f.Format(n), []result.Value{f.Of(n)}}
+		return sign{true, weight, []string{key + " " + f.Format(n)}, []result.Value{f.Of(n)}}
 	}}
 }
 
@@ -65,9 +65,18 @@ func atMost(weight float64, key string, most float64) clue {
 	return compare(weight, key, func(x float64) bool { return x <= most })
 }
 
-// some holds where a counter grew.
+// some holds where a counter grew. What happens to one frame in a hundred
+// thousand convinces half as much.
 func some(weight float64, key string) clue {
-	return compare(weight, key, func(x float64) bool { return x > 0 })
+	grew := compare(weight, key, func(x float64) bool { return x > 0 })
+	return clue{grew.facts, func(v View) sign {
+		s := grew.look(v)
+		n, _ := v.Number(key)
+		if frames, ok := v.Sum(result.NICFrames, "direction", "rx"); s.holds && ok && n < rareEvents*frames {
+			s.weight /= 2
+		}
+		return s
+	}}
 }
 
 // ratio holds where two numbers are known and their quotient passes the test.
@@ -80,7 +89,7 @@ func ratio(weight float64, key, over string, passes func(float64) bool) clue {
 		if !ok1 || !ok2 || b <= 0 || !passes(a/b) {
 			return sign{}
 		}
-		return sign{true, weight, fmt.Sprintf("%s %s to %s %s", key, f.Format(a), over, g.Format(b)), []result.Value{f.Of(a), g.Of(b)}}
+		return sign{true, weight, []string{fmt.Sprintf("%s %s to %s %s", key, f.Format(a), over, g.Format(b))}, []result.Value{f.Of(a), g.Of(b)}}
 	}}
 }
 
@@ -98,7 +107,7 @@ func better(weight float64, with string, least float64) clue {
 		if !ok1 || !ok2 || a < least*b {
 			return sign{}
 		}
-		return sign{true, weight, fmt.Sprintf("%s with %s, %s without", result.FormatBits(a), strings.ReplaceAll(with, "-", " "), result.FormatBits(b)),
+		return sign{true, weight, []string{fmt.Sprintf("%s with %s, %s without", result.FormatBits(a), strings.ReplaceAll(with, "-", " "), result.FormatBits(b))},
 			[]result.Value{f.Of(a), result.Goodput.Of(b)}}
 	}}
 }
@@ -115,7 +124,7 @@ func slow(weight float64, key string, share float64) clue {
 		if !ok || !known || got > share*limit {
 			return sign{}
 		}
-		return sign{true, weight, fmt.Sprintf("%s %s of %s", key, result.FormatBits(got), result.FormatBits(limit)),
+		return sign{true, weight, []string{fmt.Sprintf("%s %s of %s", key, result.FormatBits(got), result.FormatBits(limit))},
 			[]result.Value{result.Goodput.Of(got), result.LineLimit.Of(limit)}}
 	}}
 }
@@ -124,16 +133,14 @@ func slow(weight float64, key string, share float64) clue {
 func every(weight float64, clues ...clue) clue {
 	return clue{keys(clues), func(v View) sign {
 		out := sign{holds: true, weight: weight}
-		var texts []string
 		for _, c := range clues {
 			s := c.look(v)
 			if !s.holds {
 				return sign{}
 			}
-			texts = append(texts, s.text)
+			out.texts = append(out.texts, s.texts...)
 			out.evidence = append(out.evidence, s.evidence...)
 		}
-		out.text = strings.Join(texts, " and ")
 		return out
 	}}
 }
@@ -151,18 +158,6 @@ func either(weight float64, clues ...clue) clue {
 			}
 		}
 		return sign{}
-	}}
-}
-
-// not holds where the number or flag is known and the clue does not hold.
-func not(weight float64, key, text string, c clue) clue {
-	return clue{c.facts, func(v View) sign {
-		if _, known := v.Number(key); !known {
-			if _, known = v.Seen(key, "yes"); !known {
-				return sign{}
-			}
-		}
-		return sign{holds: !c.look(v).holds, weight: weight, text: text}
 	}}
 }
 

@@ -67,7 +67,7 @@ func coreRules() []Rule {
 func noMaximum() clue {
 	return clue{[]string{"cpu.clock-max"}, func(v View) sign {
 		_, known := v.Number("cpu.clock-max")
-		return sign{holds: !known, text: "its maximum is not known"}
+		return sign{holds: !known, texts: []string{"its maximum is not known"}}
 	}}
 }
 
@@ -84,7 +84,7 @@ func perByte(weight float64, bytes bool) clue {
 		if bytes && size <= a || !bytes && size >= a/2 {
 			return sign{}
 		}
-		return sign{true, weight, fmt.Sprintf("of %.1f us for a full packet its bytes take %.1f us", (a+size)*1e6, size*1e6),
+		return sign{true, weight, []string{fmt.Sprintf("of %.1f us for a full packet its bytes take %.1f us", (a+size)*1e6, size*1e6)},
 			[]result.Value{result.MessageCost.Of(a), result.ByteCost.Of(b)}}
 	}}
 }

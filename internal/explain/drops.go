@@ -73,6 +73,6 @@ func squeezedRate(weight float64) clue {
 		if !ok || v.Duration <= 0 || n/v.Duration.Seconds() < squeezes {
 			return sign{}
 		}
-		return sign{true, weight, fmt.Sprintf("%.1f times a second", n/v.Duration.Seconds()), []result.Value{result.SoftnetSqueezed.Of(n)}}
+		return sign{true, weight, []string{fmt.Sprintf("out of budget %.1f times a second", n/v.Duration.Seconds())}, []result.Value{result.SoftnetSqueezed.Of(n)}}
 	}}
 }

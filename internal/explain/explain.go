@@ -9,6 +9,7 @@ package explain
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/linerate/linerate/result"
 )
@@ -25,7 +26,9 @@ func Rules() []Rule {
 // together; the findings of each stand in the order of Rank.
 func Explain(r *result.Result) []result.Finding {
 	var fs []result.Finding
+	known := settings(r)
 	for _, v := range Views(r) {
+		v.Values = slices.Concat(v.Values, known)
 		fs = append(fs, Rank(Judge(v, Rules()))...)
 	}
 	return fs
@@ -69,7 +72,9 @@ func Rank(fs []result.Finding) []result.Finding {
 	fs = slices.Clone(fs)
 	for i, f := range fs {
 		if first >= 0 && groups[f.Rule] > first && f.Verdict != result.DoesNotLimit {
-			fs[i].Confidence *= explained
+			if fs[i].Confidence *= explained; fs[i].Confidence < sure {
+				fs[i].Verdict = result.Unknown
+			}
 		}
 	}
 	place := func(f result.Finding) int {
@@ -94,6 +99,32 @@ func Rank(fs []result.Finding) []result.Finding {
 // limits.
 func Hypotheses(ranked []result.Finding) []result.Finding {
 	return slices.DeleteFunc(slices.Clone(ranked), func(f result.Finding) bool { return f.Verdict == result.DoesNotLimit || f.Confidence == 0 })
+}
+
+// Undecided says that nothing explains the figures, and what to tell or measure
+// next: the first of the things that most rules rest on.
+func Undecided(v View) result.Finding {
+	v = observe(v)
+	f := result.Finding{Rule: "undecided", Verdict: result.Unknown, Text: "don't know: too little is known to say what bounds it"}
+	var missing []string
+	for _, key := range []string{"link.speed", "goodput", "protocol", "cpu.busiest", "tcp.retransmits", "tcp.window", "tcp.rtt", "drops.ring", "works"} {
+		_, number := v.Number(key)
+		_, word := v.Seen(key, "")
+		if _, got := v.Goodput(); !number && !word && (key != "goodput" || !got) {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) > 0 {
+		f.Next = "tell " + strings.Join(missing[:min(len(missing), 4)], ", ")
+	} else {
+		f.Next = "capture both directions at the sender and analyze it"
+	}
+	for _, v := range v.Values {
+		if v.Metric == result.Goodput.Name || v.Metric == result.LineLimit.Name {
+			f.Evidence = append(f.Evidence, v)
+		}
+	}
+	return f
 }
 
 // Bound returns the first finding that says what limits; where none does, the

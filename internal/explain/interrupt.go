@@ -72,6 +72,6 @@ func shortTimer(weight float64) clue {
 		if !ok1 || !ok2 || timeout <= 0 || timeout*rate >= 2 {
 			return sign{}
 		}
-		return sign{true, weight, fmt.Sprintf("%.1f packets come within %.0f us", timeout*rate, timeout*1e6), []result.Value{result.CoalesceTime.Of(timeout, "state", "flush"), result.FrameRate.Of(rate)}}
+		return sign{true, weight, []string{fmt.Sprintf("%.1f packets come within %.0f us", timeout*rate, timeout*1e6)}, []result.Value{result.CoalesceTime.Of(timeout, "state", "flush"), result.FrameRate.Of(rate)}}
 	}}
 }

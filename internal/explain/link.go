@@ -60,7 +60,7 @@ func linkRules() []Rule {
 		{ID: "offload.off", Code: "R-OFF-1", Group: Link, Title: "An offload that is there is off", Ref: "linux networking/segmentation-offloads",
 			Gain: "fewer packets and copies for each byte", Trade: "bursts; some drivers have faults with it", Next: "switch it on and compare, one at a time",
 			Levers: []result.Advice{{Lever: "ethtool.features.tso", Value: "on"}, {Lever: "ethtool.features.gso", Value: "on"}, {Lever: "ethtool.features.gro", Value: "on"}, {Lever: "ethtool.features.sg", Value: "on"}},
-			needs:  []clue{either(0, saw(0.6, "offload.other", "off"), saw(0.5, "offload.tso", "off"), saw(0.5, "offload.gro", "off"), saw(0.5, "offload.sg", "off"))},
+			needs:  []clue{either(0, saw(0.6, "offload.other", "off"), saw(0.45, "offload.tso", "off"), saw(0.45, "offload.gro", "off"), saw(0.45, "offload.sg", "off"))},
 			clues:  []clue{saw(0.1, "link.virtual"), atLeast(0.2, "cpu.busiest", freeCore)},
 			doubts: []clue{saw(0.5, "works", "offload-off", "gro-off"), compare(0.5, "cpu.busiest", under(0.5))}},
 		{ID: "offload.not-honoured", Code: "R-OFF-2", Group: Link, Title: "The next hop does not honour an offload", Ref: "linux networking/segmentation-offloads; checksum-offloads",
@@ -132,7 +132,7 @@ func busClue(weight float64, say string, holds func(v View, limit float64) bool)
 		if !ok || !holds(v, limit) {
 			return sign{}
 		}
-		return sign{true, weight, fmt.Sprintf("%s carries about %s%s", name, result.FormatBits(limit), say), []result.Value{result.BusLimit.Of(limit)}}
+		return sign{true, weight, []string{fmt.Sprintf("%s carries about %s%s", name, result.FormatBits(limit), say)}, []result.Value{result.BusLimit.Of(limit)}}
 	}}
 }
 

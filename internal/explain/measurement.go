@@ -57,7 +57,7 @@ func singleThread() clue {
 		if v.Word("test.tool") != "iperf3" || major != "3" || err != nil || m >= threadedMinor {
 			return sign{}
 		}
-		return sign{holds: true, text: "iperf3 " + v.Word("test.tool-version") + " serves all streams on one core"}
+		return sign{holds: true, texts: []string{"iperf3 " + v.Word("test.tool-version") + " serves all streams on one core"}}
 	}}
 }
 

@@ -94,6 +94,11 @@ func observe(v View) View {
 	add("cpu.busiest", busiest, ok)
 	add("cpu.others", others, ok)
 	add("cpu.softirq", softirq, ok)
+	v.driver()
+	if on, ok := v.oneCore(); ok {
+		f, _ := facts.Find("irq.one-core")
+		v.Values = append(v.Values, f.Seen("yes", on))
+	}
 	if drops, ok := v.Sum(result.DatagramsDropped); ok {
 		add("drops.socket", drops, true)
 	}
@@ -132,6 +137,54 @@ func (v View) cores() (busiest, others, softirq float64, ok bool) {
 	delete(rest, first)
 	_, next := greatest(rest)
 	return share, next, min(irq[first], 1), true
+}
+
+// oneCore reports whether one core of several ran almost every receive softirq.
+func (v View) oneCore() (on, ok bool) {
+	runs := map[string]float64{}
+	sum := 0.0
+	for _, x := range v.Values {
+		if x.Metric == result.Softirqs.Name && x.Labels["softirq"] == "NET_RX" {
+			runs[x.Labels["cpu"]] += x.V
+			sum += x.V
+		}
+	}
+	if len(runs) < 2 || sum < manySoftirqs {
+		return false, false
+	}
+	name, _ := greatest(runs)
+	return runs[name] >= almostAll*sum, true
+}
+
+// driver files the statistics of the driver that have a name of their own in
+// each: many drivers count what they miss nowhere else.
+func (v *View) driver() {
+	for _, x := range v.Values {
+		if x.Metric != result.NICStat.Name || x.V <= 0 {
+			continue
+		}
+		name := strings.ToLower(x.Labels["stat"])
+		has := func(parts ...string) bool {
+			return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(name, p) })
+		}
+		key := ""
+		switch {
+		case has("pause", "xoff") && has("tx"):
+			key = "pause.tx"
+		case has("pause", "xoff") && has("rx"):
+			key = "pause.rx"
+		case has("late_col"):
+			key = "errors.late-collisions"
+		case has("crc", "fcs"):
+			key = "errors.crc"
+		case has("rx") && has("miss", "no_buf", "nobuf", "no_desc", "fifo", "overrun", "discard"):
+			key = "drops.ring"
+		default:
+			continue
+		}
+		f, _ := facts.Find(key)
+		v.Values = append(v.Values, f.Of(x.V))
+	}
 }
 
 // lineLimit is what the line allows, from its speed, MTU and protocol.

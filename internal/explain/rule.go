@@ -93,8 +93,10 @@ func (r Rule) weigh(v View) (result.Finding, bool) {
 	var texts []string
 	take := func(s sign) {
 		doubt *= 1 - s.weight
-		if s.text != "" && !slices.Contains(texts, s.text) {
-			texts = append(texts, s.text)
+		for _, text := range s.texts {
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
 		}
 		f.Evidence = append(f.Evidence, s.evidence...)
 	}
@@ -114,7 +116,7 @@ func (r Rule) weigh(v View) (result.Finding, bool) {
 	for _, c := range r.doubts {
 		if s := c.look(v); s.holds {
 			f.Confidence *= 1 - s.weight
-			f.Against = append(f.Against, s.text)
+			f.Against = append(f.Against, s.texts...)
 		}
 	}
 	switch {

@@ -34,7 +34,7 @@ func stackRules() []Rule {
 		{ID: "stack.tcp-only", Code: "R-RTOS-6", Group: Stack, Title: "UDP is fast and TCP is not: the ACK or window path, not the driver", Ref: "zephyr pulls 75014 and 111869; issue 24770",
 			Gain: "TCP as fast as UDP", Trade: "none", Next: "capture: segments for each ACK, window, pauses",
 			Levers: []result.Advice{{Lever: "stack.ack-every", Value: "2 full segments"}, {Lever: "stack.receive-window", Value: "larger"}},
-			needs:  []clue{either(0, every(0.5, saw(0, "works", "udp"), notUDP()), better(0.5, "udp", 1.2))},
+			needs:  []clue{either(0, every(0.5, saw(0, "works", "udp"), slowTCP()), better(0.5, "udp", 1.2))},
 			clues:  []clue{atMost(0.3, "tcp.segments-per-ack", 1.1), saw(0.2, "tcp.window-short"), saw(0.2, "app.error", "enobufs", "enomem"), saw(0.1, "fails", "tcp")},
 			doubts: []clue{saw(0.4, "varies", "distance"), better(0.5, "slower-sender", 1.3), saw(0.3, "tcp.hole-not-resent")}},
 		{ID: "stack.receive-starved", Code: "R-RTOS-7", Group: Stack, Title: "Sending starves the receive path: ACKs wait", Ref: "RFC 6298 2 (RTT under load)",
@@ -45,10 +45,14 @@ func stackRules() []Rule {
 	}
 }
 
-// notUDP holds unless it is UDP that is slow.
-func notUDP() clue {
-	return clue{[]string{"protocol"}, func(v View) sign {
-		return sign{holds: v.Word("protocol") != "udp", text: "TCP is slow"}
+// slowTCP holds where it is TCP that is slow.
+func slowTCP() clue {
+	return clue{[]string{"protocol", "works", "fails"}, func(v View) sign {
+		_, told := v.Goodput()
+		fails, _ := v.Seen("fails", "tcp")
+		works, _ := v.Seen("works", "tcp")
+		protocol := v.Word("protocol")
+		return sign{holds: !works && (fails || protocol == "tcp" || protocol == "" && told), texts: []string{"TCP is slow"}}
 	}}
 }
 

@@ -86,6 +86,9 @@ const (
 	// few is a count of events that one loss or start-up brings (practice).
 	few = 10
 
+	// rareEvents is the share of frames below which what happens to them hardly
+	// slows a link (practice).
+	rareEvents = 1e-5
 	// smallRing is the ring in descriptors that bursts overrun (practice).
 	smallRing = 512
 	// fullPolls is the share of polls that use up their budget (practice).
@@ -97,6 +100,10 @@ const (
 
 	// idleCore is the busy share below which a core has time for more.
 	idleCore = 0.5
+	// manySoftirqs is how many runs of a softirq tell how they are spread, and
+	// almostAll the share on one core that is all of them (practice).
+	manySoftirqs = 1000
+	almostAll    = 0.95
 	// hotShare is the share of a profile that is worth acting on (practice).
 	hotShare = 0.10
 	// slowClock is the share of the greatest clock below which a core is slow.

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -82,4 +83,32 @@ func (f Fact) Format(v float64) string {
 		return fmt.Sprintf("%.3g %%", 100*v)
 	}
 	return fmt.Sprintf("%.4g", v)
+}
+
+// Describe writes a value under the name of its fact, or of its metric where it
+// is none.
+func Describe(v result.Value) string {
+	for _, f := range Table() {
+		if f.Number() && f.Metric.Name == v.Metric && f.Key != "test.duration" && maps.Equal(labels(f.Labels), v.Labels) {
+			return f.Key + " " + f.Format(v.V)
+		}
+	}
+	m, _ := result.Lookup(v.Metric)
+	name := m.Heading()
+	if name == "" {
+		name = v.Metric
+	}
+	return fmt.Sprintf("%s %.4g %s", name, v.V, v.Unit)
+}
+
+// labels makes a map of names and values in turn.
+func labels(kv []string) map[string]string {
+	var m map[string]string
+	for i := 0; i+1 < len(kv); i += 2 {
+		if m == nil {
+			m = map[string]string{}
+		}
+		m[kv[i]] = kv[i+1]
+	}
+	return m
 }
