@@ -283,3 +283,19 @@ func descriptors() int {
 	}
 	return len(all)
 }
+
+// TestRateIsSharedByTheSessionsOfAUser: two at once get no more than one.
+func TestRateIsSharedByTheSessionsOfAUser(t *testing.T) {
+	const rate = 1 << 20
+	r := serve(t, Config{Users: users.Fixed{Account: users.Account{Name: "user", Rate: rate}, Password: "password"}})
+	begin := time.Now()
+	var both sync.WaitGroup
+	for i := range 2 {
+		p := login(t, r.addr)
+		both.Go(func() { p.put(noise(rate/4), "STOR f%d", i) })
+	}
+	both.Wait()
+	if took := time.Since(begin); took < 300*time.Millisecond {
+		t.Errorf("half a second's bytes took %s", took)
+	}
+}
