@@ -132,51 +132,6 @@ func (e *Engine) tcp(p *frame.Packet, t int64) {
 	}
 }
 
-// retryAfter is the least time after which a SYN is sent again; sooner it is a
-// frame captured twice.
-const retryAfter = 100_000_000
-
-// shake keeps what SYNs and first segments say.
-func (f *flow) shake(p *frame.Packet, side int, t int64) {
-	h := &f.syn[side]
-	if p.Options.HasTimestamp && !h.stamped {
-		h.stamp, h.stampAt, h.stamped = p.Options.TSval, t, true
-	}
-	if p.Flags&frame.SYN != 0 {
-		if f.client < 0 {
-			f.client = int8(side)
-			if p.Flags&frame.ACK != 0 {
-				f.client = int8(1 - side)
-			}
-		}
-		if h.sent == 0 || t-h.at > retryAfter {
-			h.sent = min(h.sent, 254) + 1
-		}
-		if h.sent == 1 {
-			h.at, h.isn = t, p.Seq
-		}
-		h.mss, h.scale, h.hasScale = p.Options.MSS, p.Options.Scale, p.Options.HasScale
-	} else if f.reply == 0 && f.client == int8(side) && p.Flags&frame.ACK != 0 {
-		f.reply = t
-	}
-	if p.Flags&(frame.RST|frame.FIN) != 0 {
-		f.closed = true
-	}
-	h.window = p.Window
-}
-
-// reused reports whether a SYN begins another connection on the same ports.
-func (f *flow) reused(p *frame.Packet, side int) bool {
-	h := &f.syn[side]
-	switch {
-	case h.sent > 0:
-		return p.Seq != h.isn
-	case p.Flags&frame.ACK == 0:
-		return f.packets[0]+f.packets[1] > 0 && f.syn[1-side].sent == 0
-	}
-	return false
-}
-
 // plot gives the larger connections a time series, as long as there is room.
 func (e *Engine) plot(c *connection) {
 	const worth, most = 64, 16
@@ -228,58 +183,4 @@ func (e *Engine) icmp(p *frame.Packet) {
 	if f, _ := e.flows.find(&k); f.conn != nil {
 		f.conn.tooBig++
 	}
-}
-
-// maxConnections bounds the connections that are followed at once.
-const maxConnections = 12_000
-
-// list orders connections by use.
-type list struct {
-	newest, oldest *connection
-	n              int
-}
-
-// add returns the connection that must go to make room, if any.
-func (l *list) add(c *connection) (out *connection) {
-	if l.n >= maxConnections {
-		out = l.oldest
-	}
-	l.front(c)
-	l.n++
-	return out
-}
-
-func (l *list) front(c *connection) {
-	c.older, c.newer = l.newest, nil
-	if l.newest != nil {
-		l.newest.newer = c
-	} else {
-		l.oldest = c
-	}
-	l.newest = c
-}
-
-func (l *list) unlink(c *connection) {
-	if c.newer != nil {
-		c.newer.older = c.older
-	} else {
-		l.newest = c.older
-	}
-	if c.older != nil {
-		c.older.newer = c.newer
-	} else {
-		l.oldest = c.newer
-	}
-}
-
-func (l *list) touch(c *connection) {
-	if l.newest != c {
-		l.unlink(c)
-		l.front(c)
-	}
-}
-
-func (l *list) remove(c *connection) {
-	l.unlink(c)
-	l.n--
 }

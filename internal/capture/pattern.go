@@ -13,17 +13,6 @@ func (a *ackStats) add(covered int64, full int) {
 	a.histogram[min(uint32(min(covered, 1<<30)+int64(full)/2)/uint32(full), 16)]++
 }
 
-// median returns the usual number of segments covered.
-func (a *ackStats) median() int {
-	var seen int64
-	for n, c := range a.histogram {
-		if seen += int64(c); seen*2 >= a.pure {
-			return n
-		}
-	}
-	return 0
-}
-
 // turns watches what starts and stops the application's sending: replies,
 // acknowledgements, and the timer of a delayed one.
 type turns struct {
@@ -36,7 +25,6 @@ type turns struct {
 
 	stall      int64 // length of the last acknowledgement's delay
 	stallEnd   int64
-	stallShort bool
 	stalls     int64 // short segment waited for a delayed acknowledgement
 	stalled    int64 // time lost by it
 	stallTimes histogram
@@ -94,7 +82,6 @@ func (u *turns) acked(s *sender, t, d int64, g *segment) {
 type blackhole struct {
 	clean  int // greatest segment delivered at the first try
 	larger int64
-	tried  int // smallest size tried since without success
 	top    int
 }
 
@@ -118,7 +105,6 @@ type silences struct {
 	count, total int64
 	lost         int64 // silence after which data was found missing
 	gap          int64 // of the segment that may be a timer's
-	until        int64
 	frames       [3]uint32
 }
 

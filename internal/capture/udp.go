@@ -94,13 +94,10 @@ func (q *sequence) add(b []byte) {
 // far reports whether two numbers are too far apart for one stream.
 func far(a, b uint64) bool { return max(a, b)-min(a, b) > 1<<24 }
 
-// signature starts the payload of our own test frames; the sequence number
-// follows it.
-const signature = "lnrt"
-
+// number reads the sequence number of a datagram: our test frames' or iperf3's.
 func number(b []byte) (format string, n uint64, ok bool) {
-	if len(b) >= 12 && string(b[:4]) == signature {
-		return "linerate", binary.BigEndian.Uint64(b[4:]), true
+	if sig, ours, intact := frame.ParseSignature(b); ours && intact {
+		return "linerate", sig.Sequence, true
 	}
 	if len(b) >= 12 && binary.BigEndian.Uint32(b[4:]) < 1_000_000 {
 		return "iperf3", uint64(binary.BigEndian.Uint32(b[8:])), true

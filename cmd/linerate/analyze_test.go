@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/linerate/linerate/result"
+)
+
+const captures = "../../internal/capture/testdata/"
+
+func TestAnalyze(t *testing.T) {
+	status, out, errs := call(t, "analyze", captures+"a1_rwnd64k_noscale.snd.pcap.zst")
+	if status != exitDone || !strings.Contains(out, "tcp.receive-window") || !strings.Contains(out, "sysctl.net.ipv4.tcp_window_scaling=1 at the receiver") {
+		t.Errorf("status %d, %s\n%s", status, errs, out)
+	}
+	page := filepath.Join(t.TempDir(), "x.html")
+	status, out, errs = call(t, "analyze", captures+"b1_loss1pct.snd.pcap.zst", captures+"b1_loss1pct.rcv.pcap.zst", "--json", "--out", page)
+	var r result.Result
+	if err := json.Unmarshal([]byte(out), &r); status != exitDone || err != nil || r.Origin != result.Captured {
+		t.Fatalf("status %d, %v, %s", status, err, errs)
+	}
+	if len(r.Trials) != 2 || len(r.Findings) < 2 || len(r.Readings) < 100 {
+		t.Errorf("%d trials, %d findings, %d readings", len(r.Trials), len(r.Findings), len(r.Readings))
+	}
+	if b, err := os.ReadFile(page); err != nil || !strings.Contains(string(b), "time-sequence") {
+		t.Errorf("page of %d bytes, %v", len(b), err)
+	}
+}
+
+func TestAnalyzeFilterAndFaults(t *testing.T) {
+	const file = captures + "c3_reqresp_rttbound.snd.pcap.zst"
+	for _, c := range []struct {
+		status int
+		want   string
+		args   []string
+	}{
+		{exitDone, "left out by the filter", []string{file, "--filter", "udp"}},
+		{exitUsage, "filter", []string{file, "--filter", "tcp[13] & 2 != 0"}},
+		{exitUsage, "FILE", nil},
+		{exitUsage, "not both", []string{file, "-i", "lo"}},
+		{exitUsage, "--top", []string{file, "--top", "0"}},
+		{exitFailed, "no such file", []string{"nowhere.pcap"}},
+		{exitFailed, "not a capture", []string{"verbs_test.go"}},
+		{exitFailed, "in common", []string{file, captures + "k_slowstart_only.rcv.pcap.zst"}},
+	} {
+		status, out, errs := call(t, append([]string{"analyze"}, c.args...)...)
+		if status != c.status || !strings.Contains(out+errs, c.want) {
+			t.Errorf("%q: status %d, want %d and %q\n%s%s", c.args, status, c.status, c.want, out, errs)
+		}
+	}
+}
