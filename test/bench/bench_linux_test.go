@@ -41,7 +41,9 @@ func BenchmarkFTP(b *testing.B) {
 	for _, name := range testnet.FTPServers() {
 		peers = append(peers, r.peer(name))
 	}
-	r.ftpserverlib()
+	if s := r.ftpserverlib(); s != nil {
+		peers = append(peers, s)
+	}
 	describe(r)
 
 	pattern, err := regexp.Compile(*only)

@@ -18,8 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"github.com/linerate/linerate/internal/serve/ftp/client"
-	"github.com/linerate/linerate/internal/serve/ftp/users"
 	"github.com/linerate/linerate/internal/testnet"
 )
 
@@ -152,8 +153,13 @@ func (r *rig) start(argv ...string) *testnet.Process {
 // linerate starts our server, on tmpfs or in memory.
 func (r *rig) linerate(memory bool) *server {
 	s := &server{name: "linerate", addr: r.addr(), user: "user", password: "password"}
+	// The memory that argon2id works in would hide what sessions take.
+	hash, err := bcrypt.GenerateFromPassword([]byte(s.password), bcrypt.MinCost)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
 	login := filepath.Join(r.dir, "users")
-	if err := os.WriteFile(login, []byte(s.user+":"+users.Hash(s.password)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(login, fmt.Appendf(nil, "%s:%s\n", s.user, hash), 0o600); err != nil {
 		r.tb.Fatal(err)
 	}
 	argv := []string{r.bin, "serve", "ftp", "--listen", s.addr, "--users", login, "--tls", "auto"}
@@ -161,15 +167,20 @@ func (r *rig) linerate(memory bool) *server {
 		s.name = "linerate, memory"
 		argv = append(argv, "--memory", "4GiB", "--populate")
 	} else {
-		root, err := os.MkdirTemp(r.dir, "root-*")
-		if err != nil {
-			r.tb.Fatal(err)
-		}
-		r.share(root)
-		argv = append(argv, root)
+		argv = append(argv, r.root())
 	}
 	s.pid = r.start(argv...).PID()
 	return s
+}
+
+// root makes a directory for a server to serve.
+func (r *rig) root() string {
+	root, err := os.MkdirTemp(r.dir, "root-*")
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	r.share(root)
+	return root
 }
 
 // share puts the files into a server's directory.
@@ -199,16 +210,17 @@ func (r *rig) kernel() *server {
 	return s
 }
 
-// ftpserverlib explains why that peer isn't here, unless it can be fetched.
-func (r *rig) ftpserverlib() {
-	const module = "github.com/fclairamb/ftpserverlib"
-	out, err := testnet.Host().Run(r.tb.Context(), "go", "list", "-m", "-versions", module)
-	switch {
-	case err != nil:
-		r.missing = append(r.missing, "ftpserverlib: the module proxy has no version of it: "+lastLine(out))
-	default:
-		r.missing = append(r.missing, "ftpserverlib: not built here; versions: "+lastLine(out))
+// ftpserverlib builds and starts a plain server of that library; nil, and the
+// reason is shown, where its module can't be fetched.
+func (r *rig) ftpserverlib() *server {
+	bin := filepath.Join(r.dir, "ftpserverlib")
+	if out, err := testnet.Host().Run(r.tb.Context(), "go", "build", "-C", "../ftpserverlib", "-o", bin, "."); err != nil {
+		r.missing = append(r.missing, fmt.Sprintf("ftpserverlib: %v: %s", err, lastLine(out)))
+		return nil
 	}
+	s := &server{name: "ftpserverlib", addr: r.addr(), user: "user", password: "password"}
+	s.pid = r.start(bin, s.addr, r.root(), r.pem).PID()
+	return s
 }
 
 func lastLine(s string) string {

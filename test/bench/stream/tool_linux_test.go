@@ -51,6 +51,8 @@ type tool struct {
 	server *testnet.Process
 	client func(p point) []string // nil: it has no such test
 	parse  func(out []byte, p point) (sample, error)
+
+	clientOnly bool // its server's CPU time can't be had: netserver's children are not waited for
 }
 
 // rig is a veth link with every tool's server at one end.
@@ -158,7 +160,7 @@ func (r *rig) netperf() *tool {
 		return nil
 	}
 	return &tool{
-		name: "netperf", server: r.serve("", server, "-D", "-4", "-p", "12809"),
+		name: "netperf", clientOnly: true, server: r.serve("", server, "-D", "-4", "-p", "12809"),
 		client: func(p point) []string {
 			test := map[string]string{"tx": "TCP_STREAM", "rx": "TCP_MAERTS"}[p.direction]
 			own := []string{"--", "-m", fmt.Sprintf("%d,%d", p.message, p.message)} // of either end's sends
