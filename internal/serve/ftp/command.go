@@ -63,7 +63,8 @@ func commandTable() map[string]command {
 		"APPE": {(*session).cmdAppe, "APPE <sp> path", wantsArg},
 		"STOU": {(*session).cmdStou, "STOU [<sp> path]", 0},
 		"ALLO": {(*session).cmdAllo, "ALLO <sp> bytes", wantsArg | keepRest},
-		"REST": {(*session).cmdRest, "REST <sp> offset", wantsArg}, // RFC 3659 5
+		"REST": {(*session).cmdRest, "REST <sp> offset", wantsArg},          // RFC 3659 5
+		"RANG": {(*session).cmdRang, "RANG <sp> first <sp> last", wantsArg}, // draft-bryan-ftp-range
 		"ABOR": {(*session).cmdAbor, "ABOR", noArg},
 
 		// Listings.
@@ -93,7 +94,6 @@ func commandTable() map[string]command {
 
 		// Checksums: draft-bryan-ftpext-hash, and what came before it.
 		"HASH":    {(*session).cmdHash, "HASH <sp> path", wantsArg},
-		"RANG":    {(*session).cmdRang, "RANG <sp> first <sp> last", wantsArg},
 		"XCRC":    {xhash("CRC32"), "XCRC <sp> path [<sp> first <sp> end]", wantsArg},
 		"XMD5":    {xhash("MD5"), "XMD5 <sp> path [<sp> first <sp> end]", wantsArg},
 		"XSHA":    {xhash("SHA-1"), "XSHA <sp> path [<sp> first <sp> end]", wantsArg},
@@ -135,8 +135,8 @@ func (x *session) dispatch(in input) wire.Reply {
 		return wire.NewReply(501, "Syntax: %s", c.syntax)
 	}
 	r := c.run(x, in.cmd.Arg)
-	if c.rule&keepRest == 0 && in.cmd.Verb != "REST" {
-		x.rest = 0
+	if c.rule&keepRest == 0 && in.cmd.Verb != "REST" && in.cmd.Verb != "RANG" {
+		x.rest, x.rang = 0, nil
 	}
 	return r
 }
@@ -144,7 +144,7 @@ func (x *session) dispatch(in input) wire.Reply {
 // unknown answers what isn't a command; who isn't logged in may send only so
 // much of it.
 func (x *session) unknown(text string) wire.Reply {
-	x.rename, x.rest = "", 0
+	x.rename, x.rest, x.rang = "", 0, nil
 	if x.failed() {
 		return wire.NewReply(421, "Too many errors, goodbye")
 	}

@@ -394,6 +394,15 @@ func TestHash(t *testing.T) { // draft-bryan-ftpext-hash
 	if r := p.do(213, "HASH a b"); r.Text() != "SHA-256 2-5 "+part+" a b" {
 		t.Errorf("HASH of a range: %s", r)
 	}
+	p.do(350, "RANG 2 5")
+	same(t, "RETR of a range", p.get("RETR a b"), []byte("2345"))
+	same(t, "RETR after it", p.get("RETR a b"), []byte("0123456789"))
+	p.do(350, "RANG 8 20")
+	same(t, "RETR beyond the end", p.get("RETR a b"), []byte("89"))
+	p.do(350, "RANG 0 1")
+	p.do(229, "EPSV")
+	p.do(504, "STOR x")
+	p.do(501, "RANG 1")
 	if r := p.do(250, `XSHA256 "a b" 2 6`); r.Text() != strings.ToUpper(part) {
 		t.Errorf("XSHA256: %s", r)
 	}

@@ -42,19 +42,14 @@ func newHash(name string) hash.Hash {
 	return nil
 }
 
-// hashing is the state of HASH in a session (draft-bryan-ftpext-hash).
-type hashing struct {
-	name   string
-	ranged bool // RANG chose a part of the file
-	first  int64
-	last   int64 // inclusive
-}
+// hashing is the algorithm that HASH computes (draft-bryan-ftpext-hash).
+type hashing string
 
 // feature writes the line of FEAT, the algorithm in use with an asterisk.
 func (h hashing) feature() string {
 	var names []string
 	for _, n := range hashNames {
-		if n == h.name {
+		if n == string(h) {
 			n += "*"
 		}
 		names = append(names, n)
@@ -68,39 +63,44 @@ func (x *session) optsHash(arg string) wire.Reply {
 		if newHash(name) == nil {
 			return wire.NewReply(501, "Hash not known, use one of %s", strings.Join(hashNames[:], ", "))
 		}
-		x.hash.name = name
+		x.hash = hashing(name)
 	}
-	return wire.NewReply(200, "%s", x.hash.name)
+	return wire.NewReply(200, "%s", x.hash)
 }
 
-// cmdRang chooses the bytes that HASH covers, both ends in it; a first above
+// span is a range of bytes of a file, last included.
+type span struct{ first, last int64 }
+
+// cmdRang chooses the bytes that the next RETR or HASH covers; a first above
 // the last chooses the whole file again (draft-bryan-ftp-range 3).
 func (x *session) cmdRang(arg string) wire.Reply {
 	a, b, _ := strings.Cut(arg, " ")
 	first, err1 := strconv.ParseInt(a, 10, 64)
 	last, err2 := strconv.ParseInt(b, 10, 64)
-	if err1 != nil || err2 != nil || first < 0 || last < 0 || last == math.MaxInt64 {
+	switch {
+	case err1 != nil || err2 != nil || first < 0 || last < 0 || last == math.MaxInt64:
 		return wire.NewReply(501, "Syntax: RANG <sp> first <sp> last")
+	case x.ascii:
+		return wire.NewReply(504, "RANG works in TYPE I only")
+	case first > last:
+		x.rang = nil
+		return wire.NewReply(350, "RETR and HASH cover the whole file")
 	}
-	x.hash.ranged, x.hash.first, x.hash.last = first <= last, first, last
-	if first > last {
-		return wire.NewReply(350, "HASH covers the whole file")
-	}
-	return wire.NewReply(350, "HASH covers %d to %d", first, last)
+	x.rang = &span{first, last}
+	return wire.NewReply(350, "Next RETR or HASH covers %d to %d", first, last)
 }
 
 func (x *session) cmdHash(arg string) wire.Reply {
 	return x.onFile(arg, func(name string, i store.Info) wire.Reply {
 		first, end := int64(0), i.Size
-		if x.hash.ranged {
-			first, end = x.hash.first, min(x.hash.last+1, i.Size)
+		if x.rang != nil {
+			first, end = x.rang.first, min(x.rang.last+1, i.Size)
 		}
-		x.hash.ranged = false
-		sum, err := x.sum(name, i, x.hash.name, first, end)
+		sum, err := x.sum(name, i, string(x.hash), first, end)
 		if err != nil {
 			return x.moveFailure(err)
 		}
-		return wire.NewReply(213, "%s %d-%d %s %s", x.hash.name, first, max(first, end-1), sum, arg)
+		return wire.NewReply(213, "%s %d-%d %s %s", x.hash, first, max(first, end-1), sum, arg)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path"
 	"strconv"
@@ -19,18 +20,28 @@ func (x *session) cmdRetr(arg string) wire.Reply {
 	if err != nil {
 		return x.failure(err)
 	}
-	r, err := x.store.Open(x.ctx, name, x.rest)
+	offset := x.rest
+	if x.rang != nil {
+		offset = x.rang.first
+	}
+	r, err := x.store.Open(x.ctx, name, offset)
 	if err != nil {
 		x.closeEndpoint()
 		return x.failure(err)
 	}
 	defer r.Close()
-	t := &transfer{verb: "RETR", path: name, size: r.Size(), text: fmt.Sprintf("Sending %s (%d bytes)", name, r.Size()-x.rest)}
+	var content io.Reader = r
+	length := r.Size() - offset
+	switch {
+	case x.rang != nil:
+		length = min(length, x.rang.last-x.rang.first+1)
+		content = io.LimitReader(r, length)
+	case x.ascii:
+		content = &toNetwork{r: r}
+	}
+	t := &transfer{verb: "RETR", path: name, size: r.Size(), text: fmt.Sprintf("Sending %s (%d bytes)", name, length)}
 	return x.transfer(t, func(ctx context.Context, c net.Conn, o data.Options) (data.Stats, error) {
-		if x.ascii {
-			return data.Send(ctx, c, &toNetwork{r: r}, o)
-		}
-		return data.Send(ctx, c, r, o)
+		return data.Send(ctx, c, content, o)
 	})
 }
 
@@ -52,6 +63,10 @@ func (x *session) cmdStou(arg string) wire.Reply {
 
 func (x *session) put(verb, arg string, o store.CreateOptions) wire.Reply {
 	o.Size, x.allo = x.allo, 0
+	if x.rang != nil {
+		x.closeEndpoint()
+		return wire.NewReply(504, "RANG works with RETR and HASH")
+	}
 	name, err := x.resolve(arg)
 	if err != nil {
 		return x.failure(err)

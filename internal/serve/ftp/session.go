@@ -60,6 +60,7 @@ type session struct {
 	epsvAll  bool
 	endpoint endpoint // where the next data connection comes from
 	rest     int64
+	rang     *span // RANG; nil: the whole file
 	allo     int64
 	rename   string // RNFR
 
@@ -88,8 +89,8 @@ func newSession(ctx context.Context, srv *Server, c net.Conn) *session {
 // reset sets the parameters to their defaults (RFC 959 5.1; 3659 for facts).
 func (x *session) reset() {
 	x.user, x.cwd, x.ascii, x.deflate = "", "/", true, false
-	x.facts, x.hash = wire.AllFacts, hashing{name: defaultHash}
-	x.epsvAll, x.rest, x.allo, x.rename = false, 0, 0, ""
+	x.facts, x.hash = wire.AllFacts, hashing(defaultHash)
+	x.epsvAll, x.rest, x.rang, x.allo, x.rename = false, 0, nil, 0, ""
 	x.pbsz, x.private = false, false
 	x.closeEndpoint()
 }
