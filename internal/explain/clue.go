@@ -129,7 +129,7 @@ func slow(weight float64, key string, share float64) clue {
 	}}
 }
 
-// every holds where all its clues do.
+// every holds where all its clues do; their own weights do not count.
 func every(weight float64, clues ...clue) clue {
 	return clue{keys(clues), func(v View) sign {
 		out := sign{holds: true, weight: weight}
@@ -145,19 +145,25 @@ func every(weight float64, clues ...clue) clue {
 	}}
 }
 
-// either holds where any of its clues does, and takes the first that does; a
-// weight of 0 leaves the clue's own.
-func either(weight float64, clues ...clue) clue {
+// first holds where any of its clues does, and is worth the first that does.
+func first(clues ...clue) clue {
 	return clue{keys(clues), func(v View) sign {
 		for _, c := range clues {
 			if s := c.look(v); s.holds {
-				if weight > 0 {
-					s.weight = weight
-				}
 				return s
 			}
 		}
 		return sign{}
+	}}
+}
+
+// either is first with a weight of its own.
+func either(weight float64, clues ...clue) clue {
+	one := first(clues...)
+	return clue{one.facts, func(v View) sign {
+		s := one.look(v)
+		s.weight = weight
+		return s
 	}}
 }
 

@@ -18,7 +18,8 @@ import (
 // then from the application down: the first that says Limits explains those
 // after it.
 func Rules() []Rule {
-	return slices.Concat(lineRules(), applicationRules(), tcpRules(), measurementRules(), linkRules(), windowRules(), dropRules(),
+	return slices.Concat(lineRules(), applicationRules(), tcpRules(), measurementRules(), linkRules(), busRules(), offloadRules(),
+		windowRules(), dropRules(),
 		cpuRules(), coreRules(), interruptRules(), stackRules(), residualRules(), serialRules())
 }
 
@@ -63,15 +64,15 @@ func Rank(fs []result.Finding) []result.Finding {
 	for _, r := range Rules() {
 		groups[r.ID] = r.Group
 	}
-	first := Group(-1)
+	earliest := Group(-1)
 	for _, f := range fs {
-		if g := groups[f.Rule]; f.Verdict == result.Limits && f.Confidence >= firm && (first < 0 || g < first) {
-			first = g
+		if g := groups[f.Rule]; f.Verdict == result.Limits && f.Confidence >= firm && (earliest < 0 || g < earliest) {
+			earliest = g
 		}
 	}
 	fs = slices.Clone(fs)
 	for i, f := range fs {
-		if first >= 0 && groups[f.Rule] > first && f.Verdict != result.DoesNotLimit {
+		if earliest >= 0 && groups[f.Rule] > earliest && f.Verdict != result.DoesNotLimit {
 			if fs[i].Confidence *= explained; fs[i].Confidence < sure {
 				fs[i].Verdict = result.Unknown
 			}
@@ -128,13 +129,14 @@ func Undecided(v View) result.Finding {
 }
 
 // Bound returns the first finding that says what limits; where none does, the
-// first that names a suspect.
+// likeliest suspect.
 func Bound(fs []result.Finding) (result.Finding, bool) {
-	for _, verdict := range []string{result.Limits, result.Unknown} {
-		i := slices.IndexFunc(fs, func(f result.Finding) bool { return f.Verdict == verdict })
-		if i >= 0 {
-			return fs[i], true
-		}
+	if i := slices.IndexFunc(fs, func(f result.Finding) bool { return f.Verdict == result.Limits }); i >= 0 {
+		return fs[i], true
 	}
-	return result.Finding{}, false
+	suspects := slices.DeleteFunc(slices.Clone(fs), func(f result.Finding) bool { return f.Verdict != result.Unknown })
+	if len(suspects) == 0 {
+		return result.Finding{}, false
+	}
+	return slices.MaxFunc(suspects, func(a, b result.Finding) int { return cmp.Compare(a.Confidence, b.Confidence) }), true
 }

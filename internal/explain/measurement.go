@@ -11,25 +11,41 @@ import (
 // measurementRules ask first whether the figure is real.
 func measurementRules() []Rule {
 	return []Rule{
-		{ID: "test.default-rate", Code: "R-MEAS-1", Title: "The generator runs at its default rate", Ref: "iperf(1) -b; zephyr issue 60144",
-			Gain: "none for the link: the figure is the tool's", Trade: "UDP at line rate may crowd out other traffic", Next: "repeat with the rate given: -b 1G",
+		{ID: "test.default-rate", Code: "R-MEAS-1",
+			Title:  "The generator runs at its default rate",
+			Ref:    "iperf(1) -b; zephyr issue 60144",
+			Gain:   "none for the link: the figure is the tool's",
+			Trade:  "UDP at line rate may crowd out other traffic",
+			Next:   "repeat with the rate given: -b 1G",
 			Levers: []result.Advice{{Lever: "bench.udp.rate", Value: "line rate"}},
 			needs:  []clue{saw(0.3, "protocol", "udp"), defaultRate(0.8)},
 			clues:  []clue{saw(0.3, "same", "settings", "size", "buffers"), saw(0.2, "test.tool", "iperf2", "iperf3")},
 			doubts: []clue{atLeast(0.9, "test.offered", 2*defaultUDPRate)}},
-		{ID: "test.sender-count", Code: "R-MEAS-2", Title: "The figure is the sender's count", Ref: "RFC 2285 3.5; esp-idf issue 10870",
-			Gain: "the true figure", Trade: "none", Next: "count at the receiver",
-			needs: []clue{either(0, saw(0.5, "test.report-missing"), fasterThanLine(0.6))},
+		{ID: "test.sender-count", Code: "R-MEAS-2",
+			Title: "The figure is the sender's count",
+			Ref:   "RFC 2285 3.5; esp-idf issue 10870",
+			Gain:  "the true figure", Trade: "none", Next: "count at the receiver",
+			needs: []clue{first(saw(0.5, "test.report-missing"), fasterThanLine(0.6))},
 			clues: []clue{saw(0.2, "protocol", "udp")}},
-		{ID: "test.tool-bound", Code: "R-MEAS-3", Title: "The measuring program is the limit", Ref: "iperf3 3.16 release notes; esnet/iperf 1870",
-			Gain: "the link's own figure", Trade: "several streams hide what one stream can do", Next: "repeat with two and four streams or processes",
+		{ID: "test.tool-bound", Code: "R-MEAS-3",
+			Title:  "The measuring program is the limit",
+			Ref:    "iperf3 3.16 release notes; esnet/iperf 1870",
+			Gain:   "the link's own figure",
+			Trade:  "several streams hide what one stream can do",
+			Next:   "repeat with two and four streams or processes",
 			Levers: []result.Advice{{Lever: "bench.streams", Value: "4"}},
-			needs:  []clue{either(0, atLeast(0.6, "app.cpu", fullProcess), every(0.6, singleThread(), some(0, "cpu.full-cores")), better(0.65, "more-streams", 1.2))},
+			needs: []clue{
+				first(atLeast(0.6, "app.cpu", fullProcess), every(0.6, singleThread(), some(0, "cpu.full-cores")),
+					better(0.65, "more-streams", 1.2),
+				),
+			},
 			clues:  []clue{every(0.2, singleThread())},
 			doubts: []clue{atLeast(0.5, "cpu.softirq", freeCore), saw(0.6, "same", "streams")}},
 		{ID: "test.too-short", Code: "R-MEAS-5", Title: "The test is short", Ref: "RFC 6349 3.3", Check: tooShort},
 		{ID: "test.storage", Code: "R-MEAS-6", Title: "Storage is in the path", Ref: "raspberrypi/linux issue 301 (practice)",
-			Gain: "the link's own figure", Trade: "memory to memory says nothing of the file service", Next: "repeat from memory to memory",
+			Gain:   "the link's own figure",
+			Trade:  "memory to memory says nothing of the file service",
+			Next:   "repeat from memory to memory",
 			Levers: []result.Advice{{Lever: "ftp.store", Value: "memory"}},
 			needs:  []clue{saw(0.35, "test.storage")},
 			clues:  []clue{ratio(0.6, "goodput", "test.storage-rate", func(x float64) bool { return x > 0.8 && x < 1.2 })}},
@@ -68,7 +84,7 @@ func tooShort(v View) (result.Finding, bool) {
 	if !short && (!counted || n >= fewBytes) {
 		return result.Finding{}, false
 	}
-	f := result.Finding{Verdict: result.Unknown, Confidence: 0.4, Next: "repeat for 10 s or 100 MB"}
+	f := result.Finding{Verdict: result.Unknown, Confidence: 0.3, Next: "repeat for 10 s or 100 MB"}
 	f.Text = "The test is short"
 	if v.Duration > 0 {
 		f.Text += fmt.Sprintf(": %v", v.Duration)

@@ -132,11 +132,11 @@ func (v View) cores() (busiest, others, softirq float64, ok bool) {
 	if len(busy) == 0 {
 		return 0, 0, 0, false
 	}
-	first, share := greatest(busy)
+	name, share := greatest(busy)
 	rest := maps.Clone(busy)
-	delete(rest, first)
+	delete(rest, name)
 	_, next := greatest(rest)
-	return share, next, min(irq[first], 1), true
+	return share, next, min(irq[name], 1), true
 }
 
 // oneCore reports whether one core of several ran almost every receive softirq.

@@ -108,8 +108,8 @@ func (r Rule) weigh(v View) (result.Finding, bool) {
 		take(s)
 	}
 	for _, c := range r.clues {
-		if s := c.look(v); s.holds {
-			take(s)
+		if s := c.look(v); s.holds && adds(f.Evidence, s.evidence) {
+			take(s) // what only repeats earlier evidence convinces no further
 		}
 	}
 	f.Confidence = min(1-doubt, surest)
@@ -130,6 +130,14 @@ func (r Rule) weigh(v View) (result.Finding, bool) {
 	f.Text = r.Title + ": " + strings.Join(texts, ", ")
 	f.Evidence = distinct(f.Evidence)
 	return f, true
+}
+
+// adds reports whether a sign has evidence that is not known yet; a sign that
+// rests on the absence of figures has none and always adds.
+func adds(known, more []result.Value) bool {
+	return len(more) == 0 || slices.ContainsFunc(more, func(v result.Value) bool {
+		return !slices.ContainsFunc(known, func(x result.Value) bool { return same(x, v) })
+	})
 }
 
 // distinct leaves out evidence that two clues named.

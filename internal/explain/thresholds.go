@@ -23,6 +23,13 @@ const (
 	// windowFilled is the share of window / RTT from which the window is the
 	// bound; the closed form is within 15 % of measured ladders.
 	windowFilled = 0.85
+	// windowShareLeast is the share of window / RTT from which the window is
+	// suspected: round trips in reports are often those of an idle link (practice).
+	windowShareLeast = 0.5
+	// smallWindow is a window in bytes that no local link of today is filled
+	// with, smallBuffer a socket buffer likewise (practice).
+	smallWindow = 16 << 10
+	smallBuffer = 128 << 10
 	// limitedShare is the share of busy time from which the kernel's own
 	// attribution (tcpi_rwnd_limited, tcpi_sndbuf_limited) says limited.
 	limitedShare = 0.20
@@ -120,6 +127,9 @@ const (
 	busyFrames = 20000
 	// irqShare is the share of a core in interrupts that is worth saving.
 	irqShare = 0.3
+	// shortFlush is a software timer, in seconds, within which few packets come
+	// but at rates that need none (measured: worse than none at 25,000 a second).
+	shortFlush = 20e-6
 	// goodBatch is how many packets an interrupt should gather.
 	goodBatch = 8.0
 	// crowdedPackets is the batch above which delay grows for no gain (practice).
