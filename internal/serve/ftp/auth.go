@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/linerate/linerate/internal/serve/ftp/users"
 	wire "github.com/linerate/linerate/internal/wire/ftp"
@@ -13,9 +14,18 @@ func (x *session) cmdUser(arg string) wire.Reply {
 	if x.srv.cfg.RequireTLS && x.tls == nil {
 		return wire.NewReply(530, "Protect the connection with AUTH TLS first") // RFC 4217 12.3
 	}
-	x.srv.logout(x) // RFC 959: USER flushes the user's login
-	x.account, x.user = users.Account{}, arg
+	x.logout() // RFC 959: USER flushes the user's login
+	x.user = arg
 	return wire.NewReply(331, "Password for %s please", arg)
+}
+
+// logout ends a login; the time to log in again begins anew.
+func (x *session) logout() {
+	if x.loggedIn {
+		x.start = time.Now()
+	}
+	x.srv.logout(x)
+	x.account, x.store, x.limit = users.Account{}, nil, nil
 }
 
 func (x *session) cmdPass(arg string) wire.Reply {
@@ -70,8 +80,7 @@ func (x *session) cmdAcct(string) wire.Reply {
 // cmdRein begins anew as if the connection had just been made; TLS ends with
 // it (RFC 4217 11).
 func (x *session) cmdRein(string) wire.Reply {
-	x.srv.logout(x)
-	x.account, x.limit = users.Account{}, nil
+	x.logout()
 	x.reset()
 	if x.tls != nil {
 		x.after = x.endTLS

@@ -22,7 +22,7 @@ func (x *session) cmdAuth(arg string) wire.Reply {
 		// What came behind AUTH in clear may be an attacker's: RFC 4217 has the
 		// login repeated after it, and nothing else be kept.
 		x.unread, x.queue, x.lines = nil, nil, wire.LineDecoder{}
-		x.srv.logout(x)
+		x.logout()
 		x.reset()
 		return x.startTLS()
 	}

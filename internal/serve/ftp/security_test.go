@@ -169,6 +169,24 @@ func (p *peer) clear(text string) {
 	p.r = bufio.NewReader(p.tcp)
 }
 
+// TestCCCWithoutCloseNotify: some clients just go on in clear.
+func TestCCCWithoutCloseNotify(t *testing.T) {
+	server, client := certify(t)
+	p := dial(t, serve(t, Config{TLS: server}).addr)
+	p.private(client)
+	p.do(200, "CCC")
+	c := p.conn.(*tls.Conn)
+	p.conn = p.tcp
+	p.send("NOOP\r\n")
+	c.SetReadDeadline(time.Now().Add(patience))
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Fatalf("want close_notify, got %d bytes, %v", n, err)
+	}
+	p.r = bufio.NewReader(p.tcp)
+	p.want(200)
+	p.do(257, "PWD")
+}
+
 func TestCommandsBehindAUTHAreDropped(t *testing.T) { // the injection of CVE-2011-0411
 	server, client := certify(t)
 	p := dial(t, serve(t, Config{TLS: server}).addr)

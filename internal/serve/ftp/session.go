@@ -23,7 +23,7 @@ type session struct {
 	id     int64
 	ctx    context.Context // ends when the session does, or by abandon
 	cancel context.CancelFunc
-	start  time.Time
+	start  time.Time  // of the time to log in
 	peer   netip.Addr // of the client, behind a proxy too
 	local  netip.AddrPort
 

@@ -35,6 +35,11 @@ func TestTimeouts(t *testing.T) {
 	}()
 	slow.want(421)
 
+	again := login(t, r.addr)
+	time.Sleep(170 * time.Millisecond) // longer than Login
+	again.do(331, "USER user")
+	again.do(230, "PASS password")
+
 	login(t, r.addr).want(421)
 	busy := login(t, r.addr)
 	c := busy.passive()

@@ -87,8 +87,8 @@ const cccWait = time.Second
 // then comes is close_notify or the next command.
 func (x *session) endTLS() error {
 	first, err := x.tls.raw.peek(cccWait)
-	ours := err == nil && !isRecord(first) || isTimeout(err)
-	if ours {
+	late := isTimeout(err)
+	if late {
 		if err := x.tls.conn.CloseWrite(); err != nil {
 			return err
 		}
@@ -98,17 +98,15 @@ func (x *session) endTLS() error {
 		return fmt.Errorf("end of TLS: %w", err)
 	}
 	x.unread = nil
-	if isRecord(first) {
-		if n, err := x.tls.conn.Read(x.buf[:]); n > 0 || err != io.EOF {
-			return fmt.Errorf("end of TLS: want close_notify, got %d bytes, %w", n, err)
-		}
-		if !ours {
-			if err := x.tls.conn.CloseWrite(); err != nil {
-				return err
-			}
-		}
-	} else {
+	if !isRecord(first) {
 		x.unread = append(x.buf[:0], first)
+	} else if n, err := x.tls.conn.Read(x.buf[:]); n > 0 || err != io.EOF {
+		return fmt.Errorf("end of TLS: want close_notify, got %d bytes, %v", n, err)
+	}
+	if !late {
+		if err := x.tls.conn.CloseWrite(); err != nil {
+			return err
+		}
 	}
 	x.out.Lock()
 	defer x.out.Unlock()
