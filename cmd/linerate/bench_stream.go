@@ -11,10 +11,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -264,14 +264,12 @@ func withPort(target string, port int) string {
 
 // record runs one test with the host's meters beside it.
 func record(ctx context.Context, d stream.Dialect, target string, t stream.Test, every time.Duration) (*result.Result, stream.Outcome, error) {
-	// Each stream has a thread; the runtime needs some beside them.
-	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), t.Senders()+t.Receivers()+2))
 	sockets := &tcpinfo.Sockets{}
 	_, ifname := localInterface(withPort(target, 1))
 	w := &stream.Client{Test: t, Dialect: d, Peer: target}
 	if t.Protocol == stream.TCP {
 		w.Track = func(i int, s *stream.Stream) func() {
-			if c, ok := s.Conn.(*net.TCPConn); ok {
+			if c, ok := s.Conn.(syscall.Conn); ok {
 				if stop, err := sockets.Track("stream "+strconv.Itoa(i+1), c); err == nil {
 					return stop
 				}
