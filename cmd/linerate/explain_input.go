@@ -100,7 +100,7 @@ func readHosts(ctx context.Context, names []string, ifname string) (*result.Resu
 			}
 			r.Totals, r.Duration = result.Delta(before, values), up-from
 		} else {
-			r.Gaps = append(r.Gaps, result.Gap{Source: name, Reason: "one recording: counters since the box started; a second, after the test, gives those of the test"})
+			r.Gaps = append(r.Gaps, result.Gap{Source: "recording", Reason: "there is one: counters since the box started; a second, after the test, gives those of the test"})
 		}
 		r.Totals = append(r.Totals, facts.FromFiles(h, port)...)
 		described, settings := host.Describe(h, port)

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 
 	"github.com/linerate/linerate/internal/explain/facts"
@@ -45,11 +46,15 @@ func saw(weight float64, key string, words ...string) clue {
 	}}
 }
 
-// compare holds where a number is known and passes the test.
+// compare holds where a number is known and passes the test; a count of which
+// only is known that it grows is taken as large.
 func compare(weight float64, key string, passes func(float64) bool) clue {
 	f, _ := facts.Find(key)
 	return clue{[]string{key}, func(v View) sign {
 		n, ok := v.Number(key)
+		if grows, _ := v.Seen(key, facts.Some); grows && passes(math.Inf(1)) {
+			return sign{true, weight, []string{key + " " + facts.Some}, []result.Value{f.Seen(facts.Some, true)}}
+		}
 		if !ok || !passes(n) {
 			return sign{}
 		}
@@ -71,8 +76,8 @@ func some(weight float64, key string) clue {
 	grew := compare(weight, key, func(x float64) bool { return x > 0 })
 	return clue{grew.facts, func(v View) sign {
 		s := grew.look(v)
-		n, _ := v.Number(key)
-		if frames, ok := v.Sum(result.NICFrames, "direction", "rx"); s.holds && ok && n < rareEvents*frames {
+		n, known := v.Number(key)
+		if frames, ok := v.Sum(result.NICFrames, "direction", "rx"); s.holds && known && ok && n < rareEvents*frames {
 			s.weight /= 2
 		}
 		return s

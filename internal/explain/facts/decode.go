@@ -96,6 +96,8 @@ func (d *decoder) fact(f Fact, v any) {
 			d.errs = append(d.errs, err)
 		}
 		d.r.Duration = time.Duration(s * float64(time.Second))
+	case f.Kind == Count && text(v) == Some:
+		d.add(f.Seen(Some, true))
 	case f.Number():
 		n, err := f.Parse(text(v))
 		if err != nil {

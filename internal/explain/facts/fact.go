@@ -30,6 +30,9 @@ const (
 	Text   Kind = "text"
 )
 
+// Some is what a Count says that is known to grow, but not how much.
+const Some = "some"
+
 // Fact is one thing that can be told of a link or its ends.
 type Fact struct {
 	Key    string // "link.speed"

@@ -43,10 +43,7 @@ func (f Fact) parse(s string) (float64, error) {
 		}
 		return v, err
 	}
-	switch s {
-	case "some":
-		return 1, nil
-	case "none":
+	if s == "none" {
 		return 0, nil
 	}
 	return strconv.ParseFloat(s, 64)
