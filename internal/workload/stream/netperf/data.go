@@ -16,9 +16,10 @@ import (
 
 // Times of a data phase at the server.
 const (
-	// dataTimeout is how long it may be silent: before its first payload, and
-	// after the length that the client announced. netperf's server ends 4 s after
-	// that length come what may, which cuts a test that began late.
+	// dataTimeout is how long it may be silent before its first payload, and
+	// lateTimeout after the length that the client announced, which counts from
+	// that payload. netperf's server ends 4 s after the length come what may, which
+	// cuts a test that began late (HewlettPackard/netperf #77).
 	dataTimeout = 10 * time.Second
 	lateTimeout = 2 * time.Second
 	interval    = 100 * time.Millisecond
@@ -132,7 +133,7 @@ func (d *data) run(ctx context.Context) (wire.Results, error) {
 		return wire.Results{}, err
 	}
 	g.Start()
-	last, err := d.watch(ctx, g)
+	moving, late, err := d.watch(ctx, g)
 	broke := g.Stop()
 	r := g.Report()
 	c := r.Streams[0]
@@ -141,7 +142,7 @@ func (d *data) run(ctx context.Context) (wire.Results, error) {
 		broke = nil // the client may close first, at the same time as our timer
 	}
 	out := d.results(c, role)
-	out.Elapsed = min(r.Elapsed, last).Seconds()
+	out.Elapsed = min(r.Elapsed-late, moving).Seconds()
 	return out, errors.Join(err, broke)
 }
 
@@ -168,31 +169,36 @@ func (d *data) connect(ctx context.Context, role stream.Role) (net.Conn, error) 
 	return conn, d.test.Socket.Accepted(conn)
 }
 
-// watch waits for the end of a data phase and returns when payload last moved.
-func (d *data) watch(ctx context.Context, g *stream.Group) (last time.Duration, err error) {
+// watch waits for the end of a data phase and returns how long payload moved,
+// and how long it took to come.
+func (d *data) watch(ctx context.Context, g *stream.Group) (moving, late time.Duration, err error) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	length := time.Duration(max(d.request.Length, 0)) * time.Second
 	start := time.Now()
 	var moved int64
+	var last time.Duration
 	for {
 		select {
 		case <-g.Done():
-			return time.Since(start), nil
+			return time.Since(start) - late, late, nil
 		case <-ctx.Done():
-			return last, context.Cause(ctx)
+			return last - late, late, context.Cause(ctx)
 		case <-tick.C:
 		}
 		since := time.Since(start)
 		if n := g.Streams[0].Counts().Bytes; n != moved {
+			if moved == 0 && since > 2*interval {
+				late = since - interval/2 // it came between two looks
+			}
 			moved, last = n, since
 		}
-		if length > 0 && d.request.Direction == wire.ServerSends && since >= length {
-			return since, nil
-		}
-		silent := since - last
-		if length > 0 && since > length+lateTimeout && silent > lateTimeout || silent > max(dataTimeout, length) {
-			return last, nil
+		switch silent := since - last; {
+		case d.request.Direction == wire.ServerSends && length > 0 && since >= length:
+			return since, 0, nil
+		case moved == 0 && silent > dataTimeout+length, moved > 0 && length > 0 && since > late+length+lateTimeout && silent > lateTimeout,
+			moved > 0 && silent > max(dataTimeout, length):
+			return last - late, late, nil
 		}
 	}
 }

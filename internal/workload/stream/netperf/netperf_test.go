@@ -269,6 +269,36 @@ func exchange(t *testing.T, c net.Conn, m []byte) []byte {
 	return b
 }
 
+// A client that takes its time before the first byte (its -s) loses nothing
+// (HewlettPackard/netperf #77), and the wait is no part of the test.
+func TestLateStart(t *testing.T) {
+	addr, finished := serve(t, &Server{})
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	q := wire.Request{Protocol: wire.ProtoTCP, Direction: wire.ServerReceives, Length: 1}
+	answer := wire.Message(exchange(t, c, q.Message()[:]))
+	m := wire.ParseResponse(&answer)
+	d, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(m.Port))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5500 * time.Millisecond) // more than a second and the original's 4
+	for range 10 {
+		if _, err := d.Write(make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	d.Close()
+	f := <-finished
+	if f.Err != nil || f.Results.BytesReceived != 10_000 || f.Results.Elapsed > 2 || f.Results.Elapsed < 0.3 {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestPassphrase(t *testing.T) {
 	addr, _ := serve(t, &Server{Passphrase: "open sesame"})
 	for phrase, ok := range map[string]bool{"open sesame": true, "sesame": false, "": false} {
