@@ -1,33 +1,16 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
-	"fmt"
-	"net"
 	"net/netip"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/linerate/linerate/internal/host"
-	"github.com/linerate/linerate/internal/meter/cpu"
-	"github.com/linerate/linerate/internal/meter/nic"
-	"github.com/linerate/linerate/internal/meter/tcpinfo"
-	measure "github.com/linerate/linerate/internal/run"
-	wire "github.com/linerate/linerate/internal/wire/iperf3"
 	"github.com/linerate/linerate/internal/workload/stream"
 	"github.com/linerate/linerate/internal/workload/stream/iperf3"
-	"github.com/linerate/linerate/internal/workload/stream/netperf"
 	"github.com/linerate/linerate/result"
 )
 
@@ -201,116 +184,4 @@ func (s *streamFlags) applyPreset(t *stream.Test) error {
 		return usagef("--preset %q: want nios", s.preset)
 	}
 	return nil
-}
-
-// peer returns the dialect and the address of the peer.
-func (s *streamFlags) peer(target string, t stream.Test) (stream.Dialect, error) {
-	name := s.dialect
-	if name == "" {
-		name = "iperf3"
-		if t.Transactions() {
-			name = "netperf"
-		}
-	}
-	switch name {
-	case "netperf":
-		return &netperf.Client{Addr: withPort(target, netperf.Port)}, nil
-	case "iperf3":
-	default:
-		return nil, usagef("--dialect %q: want iperf3 or netperf", name)
-	}
-	d := s.client
-	d.Addr = withPort(target, wire.Port)
-	if s.serverCPU >= 0 {
-		d.ServerCPU = &s.serverCPU
-	}
-	if s.key == "" {
-		return &d, nil
-	}
-	d.Password = cmp.Or(os.Getenv("LINERATE_PASSWORD"), os.Getenv("IPERF3_PASSWORD"))
-	var err error
-	d.Key, err = publicKey(s.key)
-	return &d, err
-}
-
-// publicKey reads an RSA key in PEM.
-func publicKey(file string) (*rsa.PublicKey, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(b)
-	if block == nil {
-		return nil, usagef("%s: no PEM block", file)
-	}
-	k, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	key, ok := k.(*rsa.PublicKey)
-	if !ok {
-		return nil, usagef("%s: a %T, want an RSA key", file, k)
-	}
-	return key, nil
-}
-
-// withPort adds the protocol's port where target has none.
-func withPort(target string, port int) string {
-	if _, _, err := net.SplitHostPort(target); err == nil {
-		return target
-	}
-	return net.JoinHostPort(strings.Trim(target, "[]"), strconv.Itoa(port))
-}
-
-// record runs one test with the host's meters beside it.
-func record(ctx context.Context, d stream.Dialect, target string, t stream.Test, every time.Duration) (*result.Result, stream.Outcome, error) {
-	sockets := &tcpinfo.Sockets{}
-	_, ifname := localInterface(withPort(target, 1))
-	w := &stream.Client{Test: t, Dialect: d, Peer: target}
-	if t.Protocol == stream.TCP {
-		w.Track = func(i int, s *stream.Stream) func() {
-			if c, ok := s.Conn.(syscall.Conn); ok {
-				if stop, err := sockets.Track("stream "+strconv.Itoa(i+1), c); err == nil {
-					return stop
-				}
-			}
-			return func() {}
-		}
-	}
-	r, err := measure.Record(ctx, w, measure.Options{
-		Every: every, Meters: append(ftpMeters(ifname), sockets), Ends: []result.End{thisEnd("tester", ifname), {Role: "dut", Host: target}},
-		Totals: func(r *result.Result) []result.Value { return append(w.Outcome().Values(), grown(r)...) },
-	})
-	o := w.Outcome()
-	if r != nil && o.Group != nil {
-		if o.Remote == nil {
-			r.Gaps = append(r.Gaps, result.Gap{Source: "stream", Reason: "the peer gave no results: what it received is not known"})
-		}
-		// Figures cover the time that payload moved, not the set-up before it.
-		r.Duration = o.Own.Elapsed
-	}
-	return r, o, err
-}
-
-// hostMeters reads this host beside a workload, where it can be read.
-func hostMeters() []measure.Meter {
-	h, err := host.Live()
-	if err != nil {
-		return nil
-	}
-	return []measure.Meter{cpu.Meter{Host: h}, cpu.Process{Host: h, PID: os.Getpid()}, nic.Meter{Host: h}}
-}
-
-// grown returns what the meters counted from the first reading to the last.
-// Counters that stood still are left out, so are those of our own overhead; the
-// readings have them all.
-func grown(r *result.Result) []result.Value {
-	if len(r.Readings) < 2 {
-		return nil
-	}
-	vs := result.Delta(r.Readings[0].Values, r.Readings[len(r.Readings)-1].Values)
-	return slices.DeleteFunc(vs, func(v result.Value) bool {
-		m, known := result.Lookup(v.Metric)
-		return v.Metric == result.MeterCost.Name || known && m.Kind == result.Counter && v.V == 0
-	})
 }

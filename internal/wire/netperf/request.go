@@ -101,7 +101,7 @@ func (r Request) Message() *Message {
 
 // Bounds of what a server takes.
 const (
-	maxSize   = 64 << 20
+	maxSize   = 16 << 20
 	maxBuffer = 512 << 20
 )
 

@@ -36,6 +36,7 @@ func NewGroup(t Test, streams []*Stream) (*Group, error) {
 		messages.Store(n)
 		bytes.Store(t.Total())
 	}
+	common := sync.OnceValue(func() []byte { return t.payload(t.Message) })
 	for i, s := range streams {
 		if s.Conn != nil {
 			var err error
@@ -43,7 +44,7 @@ func NewGroup(t Test, streams []*Stream) (*Group, error) {
 				return nil, err
 			}
 		}
-		s.test, s.index, s.halt = t, i, &g.halt
+		s.test, s.index, s.halt, s.common = t, i, &g.halt, common
 		switch {
 		case s.Role == Sender || s.Role == Requester:
 			s.budget = messages

@@ -51,6 +51,7 @@ type Stream struct {
 	test   Test
 	index  int
 	halt   *atomic.Bool
+	common func() []byte // the payload that all TCP senders of a test send
 	budget *atomic.Int64 // messages left for all senders, or bytes for all receivers; nil: no limit
 
 	drainUntil time.Time

@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// readBuffer is what one read of bulk payload asks for.
-const readBuffer = 256 << 10
+// Bounds of what one read of bulk payload asks for.
+const (
+	readLeast = 32 << 10
+	readMost  = 256 << 10
+)
 
 // payload returns n bytes to send: random, so that no compressing link on the
 // way flatters the result, or repeating digits.
@@ -26,7 +29,7 @@ func (t Test) payload(n int) []byte {
 
 // send writes messages until the test ends.
 func (s *Stream) send(k *sock, start time.Time, c *Counts) error {
-	buf := s.test.payload(s.test.Message)
+	buf := s.common()
 	out, err := k.sender(s.test.ZeroCopy, buf)
 	if err != nil {
 		return err
@@ -69,7 +72,7 @@ func (s *Stream) sleep(d time.Duration) { time.Sleep(min(d, tick)) }
 
 // receive reads until the peer closes or the test ends.
 func (s *Stream) receive(k *sock, c *Counts) error {
-	buf := make([]byte, readBuffer)
+	buf := make([]byte, s.test.share(readLeast, readMost))
 	for !s.halt.Load() {
 		n, err := k.read(buf, s.test.Discard)
 		c.Syscalls++
@@ -136,7 +139,7 @@ func Linger(conn net.Conn, timeout time.Duration) {
 	if err != nil {
 		return
 	}
-	buf := make([]byte, readBuffer)
+	buf := make([]byte, readLeast)
 	for until := time.Now().Add(timeout); time.Now().Before(until); {
 		if _, err := k.read(buf, true); err != nil {
 			return

@@ -145,6 +145,15 @@ func (t Test) count(d Direction) int {
 	return 0
 }
 
+// bufferBudget bounds the buffers of all streams of one test, so that a client
+// cannot ask a small server for more memory than it has.
+const bufferBudget = 16 << 20
+
+// share returns a stream's part of the budget, from least to most bytes.
+func (t Test) share(least, most int) int {
+	return min(max(bufferBudget/max(t.Senders()+t.Receivers(), 1), least), most)
+}
+
 // Kind names the workload as result.Workload wants it.
 func (t Test) Kind() string {
 	switch {

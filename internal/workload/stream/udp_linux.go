@@ -37,7 +37,7 @@ func newDatagramSender(k *sock, t Test) *datagramSender {
 		d.segments = unix.SetsockoptInt(int(k.fd), unix.IPPROTO_UDP, unix.UDP_SEGMENT, t.Message) == nil
 	}
 	if !d.segments {
-		n = t.Batch
+		n = min(t.Batch, max(t.share(t.Message, 1<<20)/t.Message, 1))
 	}
 	d.buf = t.payload(n * t.Message)
 	d.iov, d.msgs = make([]unix.Iovec, n), make([]mmsghdr, n)
@@ -103,9 +103,9 @@ type datagramReceiver struct {
 var oobSpace = unix.CmsgSpace(4)
 
 func newDatagramReceiver(k *sock, t Test) *datagramReceiver {
-	n, size := receiveBatch, t.Message
+	n, size := max(t.share(t.Message, receiveBatch*t.Message)/t.Message, 1), t.Message
 	if !t.NoOffload && unix.SetsockoptInt(int(k.fd), unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil {
-		n, size = coalesceBatch, coalesceSize
+		n, size = t.share(coalesceSize, coalesceBatch*coalesceSize)/coalesceSize, coalesceSize
 	}
 	d := &datagramReceiver{k: k, size: size, buf: make([]byte, n*size), oob: make([]byte, n*oobSpace),
 		iov: make([]unix.Iovec, n), msgs: make([]mmsghdr, n)}

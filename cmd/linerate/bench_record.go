@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/linerate/linerate/internal/host"
+	"github.com/linerate/linerate/internal/meter/cpu"
+	"github.com/linerate/linerate/internal/meter/nic"
+	"github.com/linerate/linerate/internal/meter/tcpinfo"
+	measure "github.com/linerate/linerate/internal/run"
+	"github.com/linerate/linerate/internal/workload/stream"
+	"github.com/linerate/linerate/result"
+)
+
+// record runs one test with the host's meters beside it.
+func record(ctx context.Context, d stream.Dialect, target string, t stream.Test, every time.Duration) (*result.Result, stream.Outcome, error) {
+	sockets := &tcpinfo.Sockets{}
+	_, ifname := localInterface(withPort(target, 1))
+	w := &stream.Client{Test: t, Dialect: d, Peer: target}
+	if t.Protocol == stream.TCP {
+		w.Track = func(i int, s *stream.Stream) func() {
+			if c, ok := s.Conn.(syscall.Conn); ok {
+				if stop, err := sockets.Track("stream "+strconv.Itoa(i+1), c); err == nil {
+					return stop
+				}
+			}
+			return func() {}
+		}
+	}
+	r, err := measure.Record(ctx, w, measure.Options{
+		Every: every, Meters: append(ftpMeters(ifname), sockets), Ends: []result.End{thisEnd("tester", ifname), {Role: "dut", Host: target}},
+		Totals: func(r *result.Result) []result.Value { return append(w.Outcome().Values(), grown(r)...) },
+	})
+	o := w.Outcome()
+	if r != nil && o.Group != nil {
+		if o.Remote == nil {
+			r.Gaps = append(r.Gaps, result.Gap{Source: "stream", Reason: "the peer gave no results: what it received is not known"})
+		}
+		// Figures cover the time that payload moved, not the set-up before it.
+		r.Duration = o.Own.Elapsed
+	}
+	return r, o, err
+}
+
+// hostMeters reads this host beside a workload, where it can be read.
+func hostMeters() []measure.Meter {
+	h, err := host.Live()
+	if err != nil {
+		return nil
+	}
+	return []measure.Meter{cpu.Meter{Host: h}, cpu.Process{Host: h, PID: os.Getpid()}, nic.Meter{Host: h}}
+}
+
+// grown returns what the meters counted from the first reading to the last.
+// Counters that stood still are left out, so are those of our own overhead; the
+// readings have them all.
+func grown(r *result.Result) []result.Value {
+	if len(r.Readings) < 2 {
+		return nil
+	}
+	vs := result.Delta(r.Readings[0].Values, r.Readings[len(r.Readings)-1].Values)
+	return slices.DeleteFunc(vs, func(v result.Value) bool {
+		m, known := result.Lookup(v.Metric)
+		return v.Metric == result.MeterCost.Name || known && m.Kind == result.Counter && v.V == 0
+	})
+}
