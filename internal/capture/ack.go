@@ -65,7 +65,7 @@ func (s *sender) captured(c *connection, p *frame.Packet, scale uint8, t int64, 
 
 // acknowledged is an acknowledgement's arrival at the sender at time t.
 func (s *sender) acknowledged(c *connection, a *ack, t int64) {
-	s.clock.advance(t, false, a.frame)
+	s.clock.advance(t, false, a.frame, 0)
 	s.lastAck = t
 	if s.crest > 0 {
 		s.inflight.add(s.crest)

@@ -27,6 +27,7 @@ type clock struct {
 	now     state
 	total   [states]int64
 	tail    int64 // of the application's time, what no data has ended yet
+	waiting int64 // of the open time, what has passed since the last data
 	longest [states][3]stay
 	entries [states]int32
 }
@@ -37,8 +38,9 @@ type stay struct {
 }
 
 // advance charges the time since the last event to the state that held. Idle
-// time counts once data ends it, so that a closing connection isn't idle.
-func (c *clock) advance(t int64, data bool, frame uint32) {
+// time counts once data ends it, so that a closing connection isn't idle. prompt
+// is how soon a sender that has data answers an acknowledgement.
+func (c *clock) advance(t int64, data bool, frame uint32, prompt int64) {
 	d := t - c.at
 	if d <= 0 || c.at == 0 {
 		if c.at == 0 {
@@ -51,11 +53,21 @@ func (c *clock) advance(t int64, data bool, frame uint32) {
 	}
 	c.at = t
 	c.total[c.now] += d
-	if c.now == stateApp {
+	switch c.now {
+	case stateApp:
 		c.tail += d
+	case stateOpen:
+		c.waiting += d
+	case stateIdle:
+		// The sender let acknowledgements pass and sent nothing: it had nothing,
+		// also while they were under way.
+		if d > prompt {
+			c.total[stateOpen] -= c.waiting
+			c.total[stateApp] += c.waiting
+		}
 	}
 	if data {
-		c.tail = 0
+		c.tail, c.waiting = 0, 0
 	}
 	us := uint32(min(uint64(d)>>10, math.MaxUint32)) // near enough to compare
 	if l := &c.longest[c.now]; us > l[2].lasted {

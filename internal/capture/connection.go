@@ -146,6 +146,11 @@ func (c *connection) newSender(side int, p *frame.Packet) *sender {
 			s.loop.limitDown(f.reply - server)
 			s.loop.limitUp(server - client)
 		}
+		if !c.timestamps {
+			// A single sample, with the client's first wake-up in it: too long
+			// a lag would put data before the acknowledgement that released it.
+			s.loop.lag -= s.loop.lag / 8
+		}
 		s.loop.where = s.loop.vantage()
 	}
 	return s

@@ -19,12 +19,16 @@ func (s *sender) data(c *connection, p *frame.Packet, t int64, no uint32) {
 		s.first, s.firstFrame = t, no
 		s.clock.at = t
 	}
-	s.clock.advance(t, true, no)
+	s.clock.advance(t, true, no, s.prompt())
 	s.records++
 	s.headers += int64(p.Headers)
 	if p.Options.HasTimestamp {
 		if at, ok := s.loop.echoes.met(p.Options.TSecr); ok && p.Options.TSecr != 0 && at > c.since {
-			s.loop.sampleUp(t - at)
+			if s.next > s.una {
+				s.loop.sampleUp(t - at)
+			} else {
+				s.loop.limitUp(t - at) // the application's pause is in it
+			}
 		}
 	}
 	switch {
@@ -92,6 +96,10 @@ func (s *sender) skipped(pos, t int64, no uint32) {
 	}
 }
 
+// optionRoom is what TCP options may take of a segment, in bytes, beyond the
+// timestamps.
+const optionRoom = 32
+
 // measure keeps the segment sizes.
 func (s *sender) measure(c *connection, n int) {
 	s.sizes.add(uint32(n))
@@ -107,8 +115,13 @@ func (s *sender) measure(c *connection, n int) {
 		return
 	}
 	s.segments += int64((n + s.full - 1) / s.full)
-	if s.lastShort = n%s.full != 0; s.lastShort {
+	// A write that misses a full segment by the room of some options is meant as
+	// one.
+	if tail := n % s.full; tail > 0 && s.full-tail > optionRoom {
+		s.lastShort = true
 		s.short++
+	} else {
+		s.lastShort = false
 	}
 }
 
@@ -125,6 +138,9 @@ func (s *sender) again(c *connection, p *frame.Packet, pos, span, t int64, no ui
 			l.reordered++
 			s.count(c, p, span)
 			return
+		}
+		if d := t - h.opened; !c.timestamps && d < 4*least {
+			s.loop.sampleUp(d) // the repair took a round trip of the sender's half
 		}
 		s.resent(c, p, pos, span, t, no, segment{sent: h.opened}, true)
 		s.count(c, p, span)

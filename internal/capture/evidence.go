@@ -34,7 +34,8 @@ type evidence struct {
 	flightMax   float64
 	ackClocked  float64
 	growth      float64 // of the flight, per round trip
-	growing     float64 // round trips in which the flight grew
+	growing     float64 // share of the round trips after which it was greatest
+	rise        float64 // greatest flight over the first
 	rateMedian  float64
 	rateHigh    float64 // 90th percentile
 	rateWindows int64
@@ -45,6 +46,7 @@ type evidence struct {
 	overflow float64 // share of the loss events that met a full queue
 	mathis   float64
 	resent   float64 // share of the segments
+	genuine  float64 // of the retransmissions, those that were needed
 	unseen   float64 // share of the bytes acknowledged but not captured
 	segsACK  float64
 	ackRate  float64
@@ -130,6 +132,7 @@ func (e *evidence) grow() {
 		}
 	}
 	if peak > 0 {
+		e.rise = float64(f[peak]) / float64(f[0])
 		e.growth = math.Pow(float64(f[peak])/float64(f[0]), 1/float64(peak))
 		e.growing = float64(peak) / float64(max(e.s.epoch.n-1, 1))
 	}
@@ -139,6 +142,7 @@ func (e *evidence) losses() {
 	l := &e.s.loss
 	n := float64(max(e.s.segments, 1))
 	e.resent = float64(l.retransmits) / n
+	e.genuine = float64(l.retransmits - l.needless())
 	e.lossRate = float64(l.events) / n
 	if e.lossRate > 0 && e.medRTT > 0 {
 		e.mathis = 1.22 * e.full * 8 / (e.medRTT * math.Sqrt(e.lossRate))

@@ -31,6 +31,10 @@ type losses struct {
 	handshake    int64 // SYNs sent again, among retransmits
 }
 
+// needless returns the retransmissions of what had arrived: seen here, or told
+// by the receiver (RFC 2883).
+func (l *losses) needless() int64 { return max(l.spurious, min(l.dsacks, l.retransmits)) }
+
 // resent sorts a retransmission and counts it.
 func (s *sender) resent(c *connection, p *frame.Packet, pos, span, t int64, no uint32, first segment, upstream bool) {
 	l := &s.loss

@@ -24,6 +24,7 @@ type scenario struct {
 	options  testnet.RelayOptions
 	traffic  testnet.Traffic
 	quiet    bool          // nothing is lost, so nothing should be sent again
+	noStamps bool          // no timestamps, as many boards
 	noScale  bool          // the receiver offers no window scaling
 	linger   time.Duration // capture longer, to see who is answered
 }
@@ -114,6 +115,11 @@ func (s *scenario) play(t testing.TB) outcome {
 	t.Helper()
 	testnet.NeedRoot(t)
 	a, b := testnet.NewNamespace(t, "a"), testnet.NewNamespace(t, "b")
+	if s.noStamps {
+		if err := a.SetSysctl("net.ipv4.tcp_timestamps", "0"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if s.noScale {
 		if err := b.SetSysctl("net.ipv4.tcp_window_scaling", "0"); err != nil {
 			t.Fatal(err)

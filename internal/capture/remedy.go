@@ -74,6 +74,11 @@ func (x *Connection) remedy(rule string) result.Finding {
 		f.Filter, f.Frames = "tcp.analysis.retransmission", examples(l.frames)
 		f.Next, f.Ref = "find the hop that loses: cable, ring, pause frames, policer", "Mathis et al., CCR 27(3) 1997"
 		f.Levers = []result.Advice{{Lever: "sysctl.net.ipv4.tcp_congestion_control", Value: "bbr", End: "sender"}}
+	case "tcp.reordering":
+		f.Text = fmt.Sprintf("The path reorders, which looks like loss: %.0f %% of the time went to repairs, and %d of %d retransmissions were needless.", 100*e.share[stateRecovery], l.needless(), l.retransmits)
+		f.Evidence = []result.Value{result.TCPReordered.Of(float64(l.reordered)), result.TCPRetransmits.Of(float64(l.retransmits)), result.TCPStateSeconds.Of(seconds(e.total[stateRecovery]), "state", stateRecovery.String())}
+		f.Filter, f.Frames = "tcp.analysis.duplicate_ack", e.longest(stateRecovery)
+		f.Next, f.Ref = "look for frames of one flow on several links or queues", "RFC 4737, RFC 8985"
 	case "tcp.slow-start":
 		f.Text = fmt.Sprintf("Over before it got fast: %.1f round trips, the flight grew %.1f-fold in each.", e.turns, e.growth)
 		f.Next, f.Ref = "keep connections open, or move more at a time", "RFC 6928"

@@ -94,7 +94,7 @@ func (x *Connection) values() []result.Value {
 		result.TCPRwndLimited.Of(seconds(e.total[stateWindow] + e.total[stateZero])),
 		result.TCPZeroWindows.Of(float64(s.zeroTimes)),
 	}
-	for cause, n := range map[string]int64{"fast": l.fast, "timeout": l.timeouts, "tail loss probe": l.tailProbes, "spurious": max(l.spurious, min(l.dsacks, l.retransmits))} {
+	for cause, n := range map[string]int64{"fast": l.fast, "timeout": l.timeouts, "tail loss probe": l.tailProbes, "spurious": l.needless()} {
 		if n > 0 {
 			vs = append(vs, result.TCPResent.Of(float64(n), "cause", cause))
 		}

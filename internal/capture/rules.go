@@ -27,6 +27,7 @@ func rules() []rule {
 		{"tcp.slow-start", false, []state{stateOpen, stateIdle, stateApp}, slowStart},
 		{"tcp.reverse-path", false, []state{stateOpen}, reversePath},
 		{"tcp.bandwidth", false, []state{stateOpen, stateRecovery}, bandwidth},
+		{"tcp.reordering", false, []state{stateRecovery, stateOpen}, reordering},
 		{"tcp.loss", false, []state{stateOpen, stateRecovery}, loss},
 		{"tcp.send-buffer", false, []state{stateOpen}, sendBuffer},
 		{"tcp.sender-host", true, []state{stateOpen, stateApp}, senderHost},
@@ -130,7 +131,7 @@ func receiveWindow(e *evidence) float64 {
 	if e.c.unscaled(e.s) && e.s.plateaus < 3 && !(e.constant && e.s.winStop.n > 100) {
 		return 0
 	}
-	return all(e.share[stateWindow]/0.5, yes(e.queue < 1.5 || e.vantage == local))
+	return all(e.share[stateWindow]/0.5, yes(e.queue < 1.5 || e.vantage == local || !e.constant && e.share[stateWindow] > 0.8))
 }
 
 func reversePath(e *evidence) float64 {
@@ -175,7 +176,12 @@ func lineShare(wire float64) float64 {
 func loss(e *evidence) float64 {
 	l := &e.s.loss
 	repair := all(yes(l.events > 0), e.share[stateRecovery]/0.4)
-	return max(repair, all(float64(l.events)/2, e.resent/0.0005, 2.5*e.rate/e.mathis))
+	return all(yes(e.genuine > 0.3*float64(l.retransmits)), max(repair, all(float64(l.events)/2, e.resent/0.0005, 2.5*e.rate/e.mathis)))
+}
+
+// reordering looks like loss to the sender, which repairs what needs none.
+func reordering(e *evidence) float64 {
+	return all(yes(e.s.loss.events > 0 || e.s.loss.dupAckTotal > 10), yes(e.genuine <= 0.3*float64(e.s.loss.retransmits)), e.share[stateRecovery]/0.3)
 }
 
 // opportunity is the number of segments below which a transfer is over before
@@ -184,18 +190,16 @@ const opportunity = 13
 
 func slowStart(e *evidence) float64 {
 	l := &e.s.loss
-	limit := 12.0
-	if e.growing > 0.8 {
-		limit = 18
-	}
 	if e.s.segments < opportunity {
 		return yes(l.events == 0)
 	}
-	return all(yes(l.events == 0), limit/e.turns, e.growth/1.2, e.growing/0.6)
+	quick := all(12/e.turns, e.growth/1.2, e.growing/0.6)
+	rising := all(30/e.turns, e.rise/3, e.growing/0.8)
+	return all(yes(e.genuine == 0), max(quick, rising))
 }
 
 func sendBuffer(e *evidence) float64 {
-	return all(yes(e.s.segments >= opportunity), e.ackClocked/0.6, yes(e.flight80 < 1.5*e.flightMed), yes(e.share[stateWindow] < 0.3), yes(e.resent < 0.001), yes(e.queue < 1.3))
+	return all(yes(e.s.segments >= opportunity), yes(e.growing < 0.8), e.ackClocked/0.6, yes(e.flight80 < 1.5*e.flightMed), yes(e.share[stateWindow] < 0.3), yes(e.resent < 0.001), yes(e.queue < 1.3))
 }
 
 func senderHost(e *evidence) float64 {
