@@ -191,7 +191,7 @@ func (o *serveFTPOptions) logger(c cli) *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, opt))
 }
 
-// knobs returns the settings of the data path, checked.
+// knobs returns the settings of the data path.
 func (o *serveFTPOptions) knobs() data.Knobs {
 	k := o.server.Knobs
 	k.Copy = !o.noCopy
