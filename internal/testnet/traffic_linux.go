@@ -53,8 +53,8 @@ func (t Traffic) Run(ctx context.Context, from, to *Namespace, addr netip.Addr) 
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
 	defer stop()
 	n, err := t.source(ctx, c)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.EAGAIN) || isTimeout(err) {
-		err = nil
+	if ctx.Err() != nil || isTimeout(err) {
+		err = nil // its time was up, at either end
 	}
 	c.CloseWrite()
 	select {
