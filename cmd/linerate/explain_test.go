@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"github.com/linerate/linerate/internal/explain"
+	"github.com/linerate/linerate/internal/host"
+	"github.com/linerate/linerate/internal/lever"
 	"github.com/linerate/linerate/result"
 )
 
@@ -112,5 +117,23 @@ func TestExplainMistakes(t *testing.T) {
 	}
 	if code, out, _ := explainRun(t, "", "--facts-help"); code != exitDone || !strings.Contains(out, "link.speed-max") {
 		t.Errorf("--facts-help: exit status %d\n%s", code, out)
+	}
+}
+
+// Advice in the spelling of a setting must be one that tune knows.
+func TestExplainAdvisesSettings(t *testing.T) {
+	h := host.Recorded(fstest.MapFS{})
+	for _, r := range explain.Rules() {
+		for _, a := range r.Levers {
+			kind, _, _ := strings.Cut(a.Lever, ".")
+			if !slices.Contains([]string{"sysctl", "link", "queue", "irq", "cpu", "ethtool"}, kind) {
+				continue
+			}
+			id := strings.Replace(a.Lever, "irq.N.", "irq.1.", 1)
+			_, ofBox := lever.Find(h, id)
+			if _, ofPort := lever.Find(h, id+"@eth0"); ofBox != nil && ofPort != nil {
+				t.Errorf("%s advises %s: %v", r.ID, a.Lever, ofBox)
+			}
+		}
 	}
 }

@@ -48,7 +48,7 @@ func (o *explainOptions) text(w io.Writer, r *result.Result) error {
 		}
 	}
 	if cleared > 0 && !o.all {
-		fmt.Fprintf(&b, "\n%d do not limit: --all\n", cleared)
+		fmt.Fprintf(&b, "%d do not limit: --all\n", cleared)
 	}
 	for _, g := range r.Gaps {
 		writeWrapped(&b, "", "not read", g.Source+": "+g.Reason)

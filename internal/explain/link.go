@@ -12,7 +12,7 @@ func linkRules() []Rule {
 			Gain:   "the ratio of the speeds",
 			Trade:  "a bad cable at full speed loses frames instead",
 			Next:   "swap the cable, read both ends' modes and downshift counters",
-			Levers: []result.Advice{{Lever: "ethtool.link.autoneg", Value: "on"}},
+			Levers: []result.Advice{{Lever: "phy.autoneg", Value: "on"}},
 			needs:  []clue{ratio(0.8, "link.speed", "link.speed-max", under(0.99))}},
 		{ID: "link.duplex-mismatch", Code: "R-LINK-2",
 			Group:  Link,
@@ -21,7 +21,7 @@ func linkRules() []Rule {
 			Gain:   "the full rate without collisions",
 			Trade:  "none",
 			Next:   "read speed and duplex at both ends, and late collisions at the half-duplex one",
-			Levers: []result.Advice{{Lever: "ethtool.link.autoneg", Value: "on", End: "both"}},
+			Levers: []result.Advice{{Lever: "phy.autoneg", Value: "on", End: "both"}},
 			needs: []clue{
 				first(every(0.85, saw(0, "link.duplex", "full"), saw(0, "link.peer-duplex", "half")),
 					every(0.85, saw(0, "link.duplex", "half"), saw(0, "link.peer-duplex", "full")),

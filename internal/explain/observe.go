@@ -87,8 +87,11 @@ func observe(v View) View {
 	if ok1 && ok2 && rate > 0 {
 		add("irq.packets-per-interrupt", frames/rate, true)
 	}
-	if sent, ok := v.Sum(result.DataSegmentsOut); ok && sent >= bulkSegments {
-		add("tcp.retransmit-share", lossShare(v), true)
+	share("tcp.retransmit-share", result.TCPRetransmits, result.DataSegmentsOut)
+	again, ok1 := v.Sum(result.TCPRetransmits)
+	bytes, ok2 := v.Sum(result.Bytes)
+	if mss, ok := v.Get(result.TCPMSS); ok && ok1 && ok2 && bytes > bulkSegments*mss {
+		add("tcp.retransmit-share", again*mss/bytes, true)
 	}
 	busiest, others, softirq, ok := v.cores()
 	add("cpu.busiest", busiest, ok)
