@@ -100,6 +100,12 @@ func (l *live) Send(ctx context.Context, load Load) (Sent, error) {
 	var st programSending
 	for {
 		left := min(load.Frames-st.Sent, math.MaxUint32/2)
+		if load.Rate > 0 && load.Rate <= sleepRate && load.Burst <= 1 {
+			left = 1
+		}
+		if left == 1 && st.Start > 0 {
+			sleepUntil(st.Start + uint64(float64(st.Sent)/load.Rate*1e9) - sleepEarly)
+		}
 		err := runLive(objs.Generate.FD(), l.tmpl.frame, uint32(left), l.batchFor(load.Rate))
 		if lookup := objs.Senders.Lookup(uint32(0), &st); lookup != nil {
 			return Sent{}, fmt.Errorf("generator: counters: %w", lookup)
@@ -125,6 +131,21 @@ func favour(thread int) (undo func()) {
 		return func() {} // without the right the frames are only later
 	}
 	return func() { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, 20-old) }
+}
+
+// Up to sleepRate each frame is a call of its own, and the thread sleeps until
+// shortly before it is due: one that spins is put aside when others want the
+// core, one that sleeps is woken in time. A call of one frame costs 14 us.
+const (
+	sleepRate  = 5000   // frames per second
+	sleepEarly = 60_000 // ns
+)
+
+// sleepUntil returns at the time given on the kernel's monotonic clock, or
+// later by the timer's slack, or early for a signal.
+func sleepUntil(ns uint64) {
+	t := unix.NsecToTimespec(int64(ns))
+	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &t, nil) // the program waits for the rest
 }
 
 func (l *live) sent(st programSending, lateness *ebpf.Map, before time.Duration) Sent {
