@@ -166,6 +166,9 @@ func (s *sender) progress(c *connection, a *ack, t int64) {
 		delayed := covered < 2*int64(s.full) && a.pure && a.pos == s.next && d > s.loop.downMin+5_000_000
 		if !delayed && d > 0 {
 			s.loop.sampleDown(d)
+			if o := c.other(s); o != nil && !c.timestamps {
+				o.loop.limitUp(d) // the same way, seen from the peer
+			}
 			if s.series != nil {
 				s.series.rtt(t, d+s.loop.upMin)
 			}

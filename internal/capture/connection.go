@@ -64,6 +64,14 @@ func (c *connection) unscaled(s *sender) bool {
 	return !known
 }
 
+// other returns the sender at the other end, nil where it sends nothing.
+func (c *connection) other(s *sender) *sender {
+	if c.senders[0] == s {
+		return c.senders[1]
+	}
+	return c.senders[0]
+}
+
 // packet takes a captured segment sent by one end.
 func (c *connection) packet(p *frame.Packet, side int, t int64, no uint32) {
 	c.frames++

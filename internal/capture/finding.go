@@ -109,6 +109,9 @@ func (e *evidence) doubts(v verdict) []string {
 	if _, known := e.c.flow.scale(1 - e.side); !known {
 		out = append(out, fmt.Sprintf("no handshake in the capture: the window scale is unknown, at least %d", e.s.unscaled))
 	}
+	if e.vantage != atSender && e.vantage != local && e.blind() {
+		out = append(out, "no timestamps: the sender's half of the round trip is known from the handshake only; capture at the sender")
+	}
 	if e.vantage == unknownVantage {
 		out = append(out, "the capture point could not be placed on the path")
 	}

@@ -136,7 +136,7 @@ func receiveWindow(e *evidence) float64 {
 
 func reversePath(e *evidence) float64 {
 	grown := e.medRTT - e.minRTT
-	return all((e.queue-1)/0.3, e.reverse/(grown*0.5), e.reverse/0.005)
+	return all(yes(e.c.timestamps), (e.queue-1)/0.3, e.reverse/(grown*0.5), e.reverse/0.005)
 }
 
 func bandwidth(e *evidence) float64 {

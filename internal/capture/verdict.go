@@ -54,6 +54,10 @@ func (e *evidence) minority(rule string) bool {
 	return false
 }
 
+// blind reports whether the sender's half of the round trip is known from the
+// handshake only: no queue there would show.
+func (e *evidence) blind() bool { return !e.c.timestamps && e.s.loop.up.n < 10 }
+
 // confidence is high where the states that the rule explains took most of the
 // time and the capture is whole.
 func confidence(e *evidence, r rule) float64 {
@@ -71,9 +75,9 @@ func confidence(e *evidence, r rule) float64 {
 	if e.unseen > 0.001 || e.c.optionsCut || e.vantage == unknownVantage {
 		c = min(c, 0.6)
 	}
-	// Behind a path this short the moment at which the sender met an
+	// Behind a path this short, or without timestamps, the moment at which the sender met an
 	// acknowledgement is a guess.
-	if e.vantage != atSender && e.vantage != local && e.minRTT < 0.001 {
+	if e.vantage != atSender && e.vantage != local && (e.minRTT < 0.001 || e.blind()) {
 		c = min(c, 0.5)
 	}
 	if e.unseen > 0.02 || e.turns < 10 {
