@@ -4,7 +4,7 @@
 GO      ?= go
 PLATFORMS = linux/amd64 linux/arm64 linux/arm/7 linux/mipsle linux/ppc64 linux/riscv64 windows/amd64 darwin/arm64
 
-.PHONY: run build test peers lint generate fresh unit race lab cross bench clean
+.PHONY: run build test peers lint generate fresh unit race cross bench interop clean
 
 run: build
 	bin/linerate ladder --out bin/ladder.html
@@ -45,6 +45,10 @@ cross:
 		echo "build $$p"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch GOARM=$$arm $(GO) build -trimpath -ldflags "-s -w" -o bin/cross/linerate-$$os-$$arch ./cmd/linerate; \
 	done
 	@size=$$(wc -c < bin/cross/linerate-linux-arm); echo "linux/arm v7: $$size bytes"; test $$size -le 20000000
+
+# rclone's own suite against our FTP server; the first run fetches its modules.
+interop:
+	sh test/interop.sh
 
 bench:
 	sh test/bench.sh
