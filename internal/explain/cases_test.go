@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,6 +90,21 @@ func TestGuideListsRules(t *testing.T) {
 		row := "| " + r.Code + " | `" + r.ID + "` | " + r.Title + " | " + r.Ref + " |\n"
 		if !strings.Contains(string(guide), row) {
 			t.Errorf("docs/guides/explain.md lacks %s", row)
+		}
+	}
+}
+
+// The rule base is covered: each of its numbers has a rule.
+func TestEveryCodeHasARule(t *testing.T) {
+	var have []string
+	for _, r := range Rules() {
+		have = append(have, r.Code)
+	}
+	for group, last := range map[string]int{"MEAS": 6, "LINK": 8, "TCP": 14, "DROP": 8, "CPU": 10, "IRQ": 8, "RTOS": 7, "APP": 2, "PCI": 1, "BOND": 1, "OFF": 2} {
+		for n := 1; n <= last; n++ {
+			if code := fmt.Sprintf("R-%s-%d", group, n); !slices.Contains(have, code) {
+				t.Errorf("no rule for %s", code)
+			}
 		}
 	}
 }
