@@ -2,11 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/linerate/linerate/internal/testnet"
 	"github.com/linerate/linerate/result"
 )
 
@@ -51,5 +55,40 @@ func TestAnalyzeFilterAndFaults(t *testing.T) {
 		if status != c.status || !strings.Contains(out+errs, c.want) {
 			t.Errorf("%q: status %d, want %d and %q\n%s%s", c.args, status, c.status, c.want, out, errs)
 		}
+	}
+}
+
+// TestCaptureBeside watches a transfer over loopback while it runs.
+func TestCaptureBeside(t *testing.T) {
+	testnet.NeedRoot(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b, err := watchBeside(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			io.Copy(io.Discard, c)
+			c.Close()
+		}
+	}()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write(make([]byte, 4<<20)); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	var r result.Result
+	b.into(&r)
+	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+		return strings.Contains(f.Trial, "> "+l.Addr().String()) && strings.HasPrefix(f.Rule, "tcp.")
+	}) {
+		t.Errorf("no finding of the transfer among %d; gaps %v", len(r.Findings), r.Gaps)
 	}
 }

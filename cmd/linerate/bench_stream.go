@@ -20,6 +20,7 @@ type streamFlags struct {
 
 	direction, rate, pacing, message, bytes, window, sendBuffer, recvBuffer, zerocopy string
 	bind, dialect, preset, transaction, sweep, cpus, line                             string
+	capture                                                                           bool
 	reverse, bidir, directionGiven, v4, v6                                            bool
 	dscp, repeats                                                                     int
 	every                                                                             time.Duration

@@ -30,6 +30,7 @@ func newBenchTCP(c cli) *cobra.Command {
 	f.BoolVar(&s.test.Socket.Multipath, "mptcp", false, "Multipath TCP (RFC 8684)")
 	f.StringVarP(&s.zerocopy, "zerocopy", "Z", "", "send without copying: `sendfile` or msg_zerocopy")
 	f.Lookup("zerocopy").NoOptDefVal = string(stream.Sendfile)
+	f.BoolVar(&s.capture, "capture", false, captureHelp)
 	f.BoolVar(&s.test.Discard, "skip-rx-copy", false, "drop received payload in the kernel (MSG_TRUNC)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s.directionGiven = given(cmd)
@@ -45,6 +46,9 @@ func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stre
 		return err
 	}
 	if s.sweep != "" || s.repeats > 1 {
+		if s.capture {
+			return usagef("--capture watches one measurement: leave --sweep and --repeats out")
+		}
 		r, err := s.series(ctx, target, t)
 		return out.deliver(c, r, err)
 	}
@@ -56,12 +60,21 @@ func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stre
 	if err != nil {
 		return err
 	}
+	var watch *beside
+	if s.capture {
+		if watch, err = watchBeside(withPort(target, wire.Port)); err != nil {
+			return err
+		}
+	}
 	r, o, err := record(ctx, d, target, t, s.every)
 	if limit := l.limit(t); r != nil && limit > 0 {
 		r.Totals = append(r.Totals, result.LineLimit.Of(limit))
 	}
 	if r != nil {
 		r.Findings = explain.Explain(r)
+	}
+	if watch != nil {
+		watch.into(r)
 	}
 	if s.iperf3JSON {
 		return s.deliverIperf3(c, out, r, o, withPort(target, wire.Port), err)

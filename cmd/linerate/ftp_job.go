@@ -20,6 +20,7 @@ import (
 type jobFlags struct {
 	*ftpFlags
 	recursive, resume, verify, noTimes, quiet bool
+	capture                                   bool
 	streams, retries                          int
 	limit                                     string
 }
@@ -31,6 +32,7 @@ func addJob(cmd *cobra.Command) *jobFlags {
 	f.BoolVarP(&o.resume, "continue", "c", false, "go on where an earlier transfer stopped; leave whole files alone")
 	f.BoolVar(&o.verify, "verify", false, "compare hashes where the server has HASH, XSHA256, XMD5 or XCRC; sizes are always compared")
 	f.BoolVar(&o.noTimes, "no-times", false, "don't keep modification times")
+	f.BoolVar(&o.capture, "capture", false, captureHelp)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but errors")
 	f.IntVarP(&o.streams, "streams", "P", 1, "transfer `N` files at a time, each over its own connection (with -r)")
 	f.IntVar(&o.retries, "retries", 3, "try each file up to `N` more times, after growing pauses")
@@ -99,8 +101,19 @@ func (o *jobFlags) runJob(cmd *cobra.Command, c cli, j *job, out *output) error 
 	if !o.quiet && !o.verbose {
 		stop = showProgress(c, func() work { return progressOf(j) })
 	}
+	var watch *beside
+	if o.capture {
+		var err error
+		if watch, err = watchBeside(j.where.Host); err != nil {
+			stop()
+			return err
+		}
+	}
 	r, err := measure.Record(cmd.Context(), j, measure.Options{Totals: j.totals, Ends: []result.End{thisEnd("client")}})
 	stop()
+	if watch != nil {
+		watch.into(r)
+	}
 	if err == nil && r.Ending == result.Interrupted {
 		err = fmt.Errorf("interrupted; what arrived is kept, go on with --continue: %w", context.Cause(cmd.Context()))
 	}
@@ -112,6 +125,9 @@ func (o *jobFlags) runJob(cmd *cobra.Command, c cli, j *job, out *output) error 
 	}
 	if !o.quiet {
 		fmt.Fprintln(c.err, summary(j, r.Duration))
+		for _, f := range r.Findings {
+			fmt.Fprintf(c.err, "%s: %s\n", f.Rule, f.Text)
+		}
 	}
 	return out.judge(r)
 }
