@@ -74,15 +74,9 @@ func newExplain(c cli) *cobra.Command {
 	return cmd
 }
 
-// explainResult fills in the findings of r. Those of other origins, such as a
-// capture's own, stay.
+// explainResult fills in the findings of r.
 func explainResult(r *result.Result) {
-	ours := map[string]bool{}
-	for _, rule := range explain.Rules() {
-		ours[rule.ID] = true
-	}
-	kept := slices.DeleteFunc(slices.Clone(r.Findings), func(f result.Finding) bool { return ours[f.Rule] })
-	r.Findings = explain.Rank(append(explain.Explain(r), kept...))
+	r.Findings = explain.Explain(r)
 	if len(explain.Hypotheses(r.Findings)) == 0 {
 		view := explain.View{Duration: r.Duration, Values: r.Totals}
 		if views := explain.Views(r); len(views) > 0 {

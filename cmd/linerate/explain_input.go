@@ -134,7 +134,9 @@ func portOf(h host.Host, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all = slices.DeleteFunc(all, func(n string) bool { return n == "lo" })
+	if name != "lo" {
+		all = slices.DeleteFunc(all, func(n string) bool { return n == "lo" })
+	}
 	switch {
 	case name != "" && !slices.Contains(all, name):
 		return "", usagef("no interface %s in the recording; it has %s", name, strings.Join(all, ", "))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/linerate/linerate/internal/explain"
@@ -23,14 +24,16 @@ func (o *explainOptions) text(w io.Writer, r *result.Result) error {
 	if len(shown) == 0 && len(r.Findings) > 0 { // undecided, and perhaps what does not limit
 		shown = r.Findings[:1]
 	}
-	if len(shown) > 0 && shown[0].Rule == "line.at-rate" {
+	shown, also := onceEach(shown)
+	below := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Rule == "line.at-rate" && f.Verdict != result.Limits })
+	if len(shown) > 0 && shown[0].Rule == "line.at-rate" && !below {
 		b.WriteString("At line rate: stop. What follows can only matter for other figures than goodput.\n")
 	}
 	for i, f := range shown[:min(o.top, len(shown))] {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		o.finding(&b, fmt.Sprintf("%d.", i+1), f)
+		showFinding(&b, fmt.Sprintf("%d.", i+1), f, also[f.Rule])
 	}
 	if rest := len(shown) - o.top; rest > 0 {
 		fmt.Fprintf(&b, "%d more: --top %d\n", rest, len(shown))
@@ -57,8 +60,33 @@ func (o *explainOptions) text(w io.Writer, r *result.Result) error {
 	return err
 }
 
-// finding shows one explanation.
-func (o *explainOptions) finding(w io.Writer, place string, f result.Finding) {
+// onceEach keeps of the findings of one rule in several trials the surest, the
+// surest rule first, and names the other trials.
+func onceEach(fs []result.Finding) (kept []result.Finding, also map[string][]string) {
+	also = map[string][]string{}
+	trials := map[string]bool{}
+	for _, f := range fs {
+		trials[f.Trial] = true
+		i := slices.IndexFunc(kept, func(k result.Finding) bool { return k.Rule == f.Rule })
+		switch {
+		case i < 0:
+			kept = append(kept, f)
+			continue
+		case f.Confidence > kept[i].Confidence:
+			f, kept[i] = kept[i], f
+		}
+		if !slices.Contains(also[f.Rule], f.Trial) && f.Trial != kept[i].Trial {
+			also[f.Rule] = append(also[f.Rule], f.Trial)
+		}
+	}
+	if len(trials) > 1 {
+		slices.SortStableFunc(kept, func(a, b result.Finding) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	}
+	return kept, also
+}
+
+// showFinding shows one explanation, and the other trials it was seen in.
+func showFinding(w io.Writer, place string, f result.Finding, also []string) {
 	sure := f.Verdict
 	if f.Confidence > 0 {
 		sure = fmt.Sprintf("%s, confidence %.0f %%", map[string]string{result.Limits: "limits", result.Unknown: "suspected"}[f.Verdict], 100*f.Confidence)
@@ -66,7 +94,7 @@ func (o *explainOptions) finding(w io.Writer, place string, f result.Finding) {
 	fmt.Fprintf(w, "%-3s%s  %s  (%s)\n", place, f.Rule, f.Code, sure)
 	writeWrapped(w, "   ", "", trialText(f)+f.Text)
 	for _, d := range []struct{ label, text string }{
-		{"evidence", evidenceText(f.Evidence)}, {"against", strings.Join(f.Against, "; ")}, {"turn", adviceText(f.Levers)},
+		{"also in", strings.Join(also, ", ")}, {"evidence", evidenceText(f.Evidence)}, {"against", strings.Join(f.Against, "; ")}, {"turn", adviceText(f.Levers)},
 		{"gain", f.Gain}, {"trade", f.Trade}, {"next", f.Next}, {"source", f.Ref},
 	} {
 		if d.text != "" {

@@ -75,7 +75,7 @@ func dropRules() []Rule {
 			},
 			needs: []clue{
 				first(squeezedRate(0.4), every(0.3, some(0, "drops.squeezed"), atLeast(0, "irq.full-polls", fullPolls)),
-					some(0.28, "drops.squeezed")),
+					atLeast(0.28, "drops.squeezed", few)),
 			},
 			clues: []clue{atLeast(0.4, "irq.full-polls", fullPolls)},
 		},

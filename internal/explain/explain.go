@@ -24,15 +24,41 @@ func Rules() []Rule {
 }
 
 // Explain judges the totals of r and each of its trials, repeats taken
-// together; the findings of each stand in the order of Rank.
+// together; the findings of each stand in the order of Rank. What others found,
+// such as the analysis of a capture, is ranked with them.
 func Explain(r *result.Result) []result.Finding {
-	var fs []result.Finding
+	ours := map[string]bool{}
+	for _, rule := range Rules() {
+		ours[rule.ID] = true
+	}
+	others := slices.DeleteFunc(slices.Clone(r.Findings), func(f result.Finding) bool { return ours[f.Rule] })
+	for i, f := range others {
+		others[i].Code = cmp.Or(f.Code, codeOf(f.Rule))
+	}
 	known := settings(r)
+	var fs []result.Finding
 	for _, v := range Views(r) {
 		v.Values = slices.Concat(v.Values, known)
-		fs = append(fs, Rank(Judge(v, Rules()))...)
+		here := Judge(v, Rules())
+		others = slices.DeleteFunc(others, func(f result.Finding) bool {
+			if f.Trial == v.Trial {
+				here = append(here, f)
+			}
+			return f.Trial == v.Trial
+		})
+		fs = append(fs, Rank(here)...)
 	}
-	return fs
+	return append(fs, others...)
+}
+
+// codeOf returns the number in the rule base of what the analysis of a capture
+// finds, "" where it has none.
+func codeOf(rule string) string {
+	return map[string]string{
+		"tcp.receive-window": "R-TCP-1", "tcp.send-buffer": "R-TCP-2", "tcp.application": "R-TCP-4", "tcp.request-response": "R-TCP-4",
+		"tcp.loss": "R-TCP-5", "tcp.nagle-delayed-ack": "R-TCP-10", "tcp.mtu-black-hole": "R-TCP-12", "tcp.rto-stall": "R-TCP-13",
+		"tcp.small-segments": "R-RTOS-1", "tcp.sender-host": "R-CPU-4", "tcp.bandwidth": "R-MEAS-4",
+	}[rule]
 }
 
 // Judge applies rules to one View, in order.

@@ -50,6 +50,9 @@ func applicationLimited(v View) (result.Finding, bool) {
 }
 
 func lossShare(v View) float64 {
+	if share, ok := v.Get(result.RetransmitShare); ok {
+		return share
+	}
 	again, _ := v.Sum(result.TCPRetransmits)
 	sent, ok := v.Sum(result.DataSegmentsOut)
 	if !ok || sent <= 0 {

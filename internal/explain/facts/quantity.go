@@ -79,6 +79,9 @@ func (f Fact) Format(v float64) string {
 	case Share:
 		return fmt.Sprintf("%.3g %%", 100*v)
 	}
+	if v == math.Trunc(v) {
+		return fmt.Sprintf("%.0f", v)
+	}
 	return fmt.Sprintf("%.4g", v)
 }
 
@@ -86,7 +89,7 @@ func (f Fact) Format(v float64) string {
 // is none.
 func Describe(v result.Value) string {
 	for _, f := range Table() {
-		if f.Number() && f.Metric.Name == v.Metric && f.Key != "test.duration" && maps.Equal(labels(f.Labels), v.Labels) {
+		if f.Number() && f.Metric.Name == v.Metric && (f.Kind != Share || v.Unit == "1") && f.Key != "test.duration" && maps.Equal(labels(f.Labels), v.Labels) {
 			return f.Key + " " + f.Format(v.V)
 		}
 	}
