@@ -148,6 +148,15 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
+// A lost datagram ends its own transaction, not the test (tohojo/flent #106),
+// and counts as none.
+func TestTransactionsSurviveLoss(t *testing.T) {
+	o := runPair(t, &pair{drops: true}, Test{Protocol: UDP, Messages: 2, Request: 10, Response: 10})
+	if n, ok := result.Get(o.Values(), result.Transactions); !ok || n != 0 || o.Latencies().TotalCount() != 0 {
+		t.Errorf("%v transactions, %d latencies", n, o.Latencies().TotalCount())
+	}
+}
+
 // Loss with an omit period has been shown as 179 % (esnet/iperf #1489): what the
 // period omits is taken from every counter alike.
 func TestOmitCountsAlike(t *testing.T) {

@@ -27,8 +27,10 @@ func (s *Stream) request(k *sock, c *Counts) error {
 		if err := s.writeFull(k, out, c); err != nil {
 			return err
 		}
-		if err := s.response(k, in, c); err != nil {
+		if got, err := s.response(k, in, c); err != nil {
 			return err
+		} else if !got {
+			continue
 		}
 		// A value out of range is the longest wait the histogram can show.
 		_ = s.Latency.RecordValue(min(int64(time.Since(begin)), int64(maxLatency)))
@@ -89,17 +91,25 @@ func (s *Stream) transact(out, in []byte) error {
 }
 
 // response waits for one response. A datagram, or the request before it, may be
-// lost: that transaction ends after a tick and does not count.
-func (s *Stream) response(k *sock, b []byte, c *Counts) error {
+// lost: after a tick that transaction is given up and does not count.
+func (s *Stream) response(k *sock, b []byte, c *Counts) (got bool, err error) {
 	if s.test.Protocol == TCP {
-		return s.readFull(k, b, c)
+		return true, s.readFull(k, b, c)
 	}
-	n, err := k.read(b, false)
-	c.Syscalls++
-	if err == nil && n == 0 {
-		c.Dropped++
+	for begin := time.Now(); ; {
+		n, err := k.read(b, false)
+		c.Syscalls++
+		switch {
+		case errors.Is(err, io.EOF): // an empty datagram is a response too
+			return true, nil
+		case n > 0 || err != nil:
+			return true, err
+		case s.halt.Load():
+			return false, errHalted
+		case time.Since(begin) >= tick:
+			return false, nil
+		}
 	}
-	return err
 }
 
 // respond waits for requests and answers each.

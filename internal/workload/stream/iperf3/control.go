@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	wire "github.com/linerate/linerate/internal/wire/iperf3"
@@ -29,7 +30,7 @@ var (
 // control is the control connection and the state that the test is in.
 type control struct {
 	net.Conn
-	phase   wire.State
+	phase   atomic.Int32  // wire.State; the watcher of a running test reads it too
 	timeout time.Duration // of each step
 }
 
@@ -48,7 +49,7 @@ func (c *control) fail(what string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("the peer closed the control connection: %w", err)
 	}
-	return fmt.Errorf("iperf3 %s: in %v: %s: %w", c.RemoteAddr(), c.phase, what, err)
+	return fmt.Errorf("iperf3 %s: in %v: %s: %w", c.RemoteAddr(), wire.State(c.phase.Load()), what, err)
 }
 
 // until makes the end of ctx interrupt what the connection is doing; the
@@ -76,7 +77,7 @@ func (c *control) deadline(timeout time.Duration) error {
 
 // enter sends a state and remembers it.
 func (c *control) enter(s wire.State) error {
-	c.phase = s
+	c.phase.Store(int32(s))
 	return c.put([]byte{byte(s)})
 }
 
@@ -125,7 +126,7 @@ func (c *control) expect(want wire.State) error {
 	if s != want {
 		return c.unexpected(s)
 	}
-	c.phase = s
+	c.phase.Store(int32(s))
 	return nil
 }
 

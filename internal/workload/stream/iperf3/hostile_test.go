@@ -361,6 +361,40 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
+// Streams go by the order of acceptance, whichever cookie comes first.
+func TestStreamsGoByAcceptance(t *testing.T) {
+	addr, _ := serve(t, &Server{})
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	k := greet(c.(*net.TCPConn))
+	_, _ = c.Write(document(`{"tcp":true,"time":1,"parallel":1,"bidirectional":true,"len":1000}`))
+	expectByte(c)
+	var data [2]net.Conn
+	for i := range data {
+		if data[i], err = net.Dial("tcp", addr); err != nil {
+			t.Fatal(err)
+		}
+		defer data[i].Close()
+	}
+	for _, i := range []int{1, 0} {
+		_, _ = data[i].Write(k[:])
+		time.Sleep(50 * time.Millisecond)
+	}
+	if a, b := expectByte(c), expectByte(c); wire.State(a) != wire.TestStart || wire.State(b) != wire.TestRunning {
+		t.Fatalf("states %d %d", a, b)
+	}
+	// The server sends on the second one alone.
+	for i, want := range []bool{false, true} {
+		_ = data[i].SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+		if n, _ := data[i].Read(make([]byte, 100)); (n > 0) != want {
+			t.Errorf("stream %d: %d bytes", i+1, n)
+		}
+	}
+}
+
 // Several clients at once, beyond the limit the stock answer, byte for byte.
 func TestServesSeveralAtOnce(t *testing.T) {
 	addr, finished := serve(t, &Server{Limit: 3})

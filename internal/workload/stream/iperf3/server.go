@@ -78,6 +78,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer s.tcp.Close()
 	wg.Go(s.udp.serve)
 	waiting := make(chan struct{}, maxWaiting)
+	var accepted int64
 	for {
 		conn, err := s.tcp.Accept()
 		switch {
@@ -92,16 +93,27 @@ func (s *Server) Serve(ctx context.Context) error {
 		}
 		select {
 		case waiting <- struct{}{}:
-			wg.Go(func() { s.sort(ctx, conn, func() { <-waiting }) })
+			accepted++
+			a := arrival{conn, accepted}
+			wg.Go(func() { s.sort(ctx, a, func() { <-waiting }) })
 		default:
 			conn.Close()
 		}
 	}
 }
 
+// arrival is a new connection with its place in the order of acceptance, which
+// is all that tells the streams of a test apart. Their cookies are read side by
+// side, and may come in any order.
+type arrival struct {
+	net.Conn
+	place int64
+}
+
 // sort finds out what a new connection is: a stream of a test that waits for
 // it, or the control connection of a new one.
-func (s *Server) sort(ctx context.Context, conn net.Conn, sorted func()) {
+func (s *Server) sort(ctx context.Context, a arrival, sorted func()) {
+	conn := a.Conn
 	var cookie wire.Cookie
 	err := conn.SetReadDeadline(time.Now().Add(cmp.Or(s.Timeout, DefaultTimeout)))
 	if err == nil {
@@ -115,7 +127,7 @@ func (s *Server) sort(ctx context.Context, conn net.Conn, sorted func()) {
 	}
 	t, known := s.admit(cookie, conn)
 	switch {
-	case known && t.offer(conn): // the test closes it
+	case known && t.offer(a): // the test closes it
 	case known || t == nil:
 		deny(conn)
 	default:

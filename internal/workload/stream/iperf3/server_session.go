@@ -1,10 +1,11 @@
 package iperf3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,15 +22,15 @@ type test struct {
 	outcome stream.Outcome
 
 	mu      sync.Mutex
-	waiting chan net.Conn // data connections, nil while none is wanted
+	waiting chan arrival // data connections, nil while none is wanted
 }
 
 // offer hands a data connection to the test, false where it wants none.
-func (t *test) offer(conn net.Conn) bool {
+func (t *test) offer(a arrival) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	select {
-	case t.waiting <- conn: // never ready while nil
+	case t.waiting <- a: // never ready while nil
 		return true
 	default:
 		return false
@@ -37,13 +38,13 @@ func (t *test) offer(conn net.Conn) bool {
 }
 
 // want opens and closes the door for n data connections.
-func (t *test) want(n int) chan net.Conn {
+func (t *test) want(n int) chan arrival {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := t.waiting
 	t.waiting = nil
 	if n > 0 {
-		t.waiting = make(chan net.Conn, n)
+		t.waiting = make(chan arrival, n)
 		return t.waiting
 	}
 	return old
@@ -165,26 +166,40 @@ func (t *test) connect(ctx context.Context) ([]*stream.Stream, error) {
 	if err := t.ctl.enter(wire.CreateStreams); err != nil {
 		return nil, err
 	}
+	came, err := t.gather(ctx, in, n)
 	var streams []*stream.Stream
-	timer := time.NewTimer(t.ctl.timeout)
-	defer timer.Stop()
-	for len(streams) < n {
-		select {
-		case conn := <-in:
-			role := stream.Receiver // the first streams are those on which the client sends
-			if len(streams) >= t.test.Senders() {
-				role = stream.Sender
-			}
-			streams = append(streams, &stream.Stream{Role: role, Conn: conn, Drain: role == stream.Receiver})
-			if err := t.test.Socket.Accepted(conn); err != nil {
-				return streams, err
-			}
-		case <-timer.C:
-			return streams, fmt.Errorf("%d of %d came within %v", len(streams), n, t.ctl.timeout)
-		case <-ctx.Done():
-			return streams, t.terminate(ctx.Err())
+	for i, a := range came {
+		role := stream.Receiver // the first streams are those on which the client sends
+		if i >= t.test.Senders() {
+			role = stream.Sender
 		}
+		streams = append(streams, &stream.Stream{Role: role, Conn: a.Conn, Drain: role == stream.Receiver})
+		if err == nil {
+			err = t.test.Socket.Accepted(a.Conn)
+		}
+	}
+	if err != nil {
+		return streams, err
 	}
 	t.test.Socket.Congestion = t.params.Congestion
 	return streams, nil
+}
+
+// gather waits for n data connections and returns those that came, in the order
+// of their acceptance.
+func (t *test) gather(ctx context.Context, in chan arrival, n int) (came []arrival, err error) {
+	timer := time.NewTimer(t.ctl.timeout)
+	defer timer.Stop()
+	for len(came) < n && err == nil {
+		select {
+		case a := <-in:
+			came = append(came, a)
+		case <-timer.C:
+			err = fmt.Errorf("%d of %d came within %v", len(came), n, t.ctl.timeout)
+		case <-ctx.Done():
+			err = t.terminate(ctx.Err())
+		}
+	}
+	slices.SortFunc(came, func(a, b arrival) int { return cmp.Compare(a.place, b.place) })
+	return came, err
 }

@@ -23,7 +23,7 @@ type udpPort struct {
 // udpWait is a test that expects streams from a client's address.
 type udpWait struct {
 	client, local netip.Addr
-	in            chan net.Conn
+	in            chan arrival
 	left          int
 }
 
@@ -66,7 +66,7 @@ func (u *udpPort) hello(from netip.AddrPort) {
 		return // the test times out and says so
 	}
 	w.left--
-	w.in <- conn // has room: left counts it
+	w.in <- arrival{conn, int64(cap(w.in) - w.left)} // has room: left counts it
 	if _, err := conn.Write(wire.Reply[:]); err != nil {
 		return
 	}
@@ -79,7 +79,7 @@ func (u *udpPort) hello(from netip.AddrPort) {
 }
 
 // enter makes hellos from the client of t go to in until leave is called.
-func (u *udpPort) enter(t *test, in chan net.Conn) (leave func()) {
+func (u *udpPort) enter(t *test, in chan arrival) (leave func()) {
 	w := &udpWait{client: address(t.ctl.RemoteAddr()), local: address(t.ctl.LocalAddr()), in: in, left: cap(in)}
 	u.mu.Lock()
 	defer u.mu.Unlock()

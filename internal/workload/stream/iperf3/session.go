@@ -70,7 +70,7 @@ func (s *session) created() error {
 	if st != wire.CreateStreams {
 		return s.ctl.unexpected(st)
 	}
-	s.ctl.phase = st
+	s.ctl.phase.Store(int32(st))
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (s *session) End(ctx context.Context, own stream.Report) (stream.Report, er
 	case <-time.After(s.ctl.timeout):
 		return stream.Report{}, s.ctl.fail("waiting for "+wire.ExchangeResults.String(), os.ErrDeadlineExceeded)
 	}
-	s.ctl.phase = wire.ExchangeResults
+	s.ctl.phase.Store(int32(wire.ExchangeResults))
 	if err := s.ctl.putDocument(results(own, s.streams, s.test)); err != nil {
 		return stream.Report{}, s.ctl.fail("send results", err)
 	}
