@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -150,7 +151,7 @@ func (o *explainOptions) gather(ctx context.Context, c cli, names []string) (*re
 }
 
 // showRules prints the rules whose id or code is among names; all without.
-func showRules(w interface{ Write([]byte) (int, error) }, names []string) error {
+func showRules(w io.Writer, names []string) error {
 	found := false
 	for _, r := range explain.Rules() {
 		if len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return n == r.ID || strings.EqualFold(n, r.Code) }) {

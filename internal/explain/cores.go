@@ -116,6 +116,7 @@ func coreRules() []Rule {
 				first(ratio(0.7, "cpu.clock", "cpu.clock-max", under(slowClock)),
 					every(0.4, atMost(0, "cpu.clock", lowClock), noMaximum()),
 					saw(0.35, "cpu.governor", "ondemand", "conservative", "schedutil", "powersave", "userspace"),
+					every(0.3, saw(0, "varies", "uptime"), better(0, "after-boot", 1.2)),
 				),
 			},
 			clues: []clue{
@@ -175,6 +176,7 @@ func coreRules() []Rule {
 				saw(0.2, "role", "forwarder"),
 				first(saw(0.4, "offload.gro", "on"), saw(0.6, "works", "gro-off"), saw(0.5, "cpu.hot", "segmentation"),
 					atLeast(0.5, "cpu.profile-segmentation", hotShare),
+					every(0.1, slow(0, "goodput", 0.8), atMost(0, "cpu.busiest", 0.6)),
 				),
 			},
 			clues: []clue{

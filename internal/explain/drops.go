@@ -24,7 +24,7 @@ func dropRules() []Rule {
 						0.45, some(0, "pause.tx"),
 						first(atMost(0, "ring.rx", smallRing), ratio(0, "ring.rx", "ring.rx-max", under(0.99))),
 					),
-					every(0.3, some(0, "drops.rx"), atMost(0, "ring.rx", smallRing)),
+					every(0.3, some(0, "drops.rx"), atMost(0, "ring.rx", smallRing)), some(0.3, "pause.tx"),
 				),
 			},
 			clues: []clue{

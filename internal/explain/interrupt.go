@@ -21,6 +21,8 @@ func interruptRules() []Rule {
 			needs: []clue{
 				first(every(0.55, atMost(0, "irq.packets-per-interrupt", lonelyPackets), atLeast(0, "irq.frames", busyFrames)),
 					every(0.4, atLeast(0, "irq.rate", busyFrames), first(atLeast(0, "cpu.softirq", irqShare), atLeast(0, "cpu.busiest", freeCore), saw(0, "cpu.hot", "interrupt"))),
+					every(0.5, atMost(0, "irq.packets-per-poll", lonelyPackets), atLeast(0, "irq.frames", busyFrames)),
+					every(0.4, atMost(0, "irq.packets-per-poll", lonelyPackets), atLeast(0, "cpu.softirq", irqShare)),
 					atMost(0.3, "irq.packets-per-interrupt", lonelyPackets),
 				),
 			},

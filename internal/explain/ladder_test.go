@@ -159,6 +159,8 @@ func TestVariations(t *testing.T) {
 		{"R-CPU-3", "link.speed: 1Gbit/s\ngoodput: 200Mbit/s\ncpu: {message-cost: 5us, byte-cost: 20ns}"},
 		{"R-CPU-6", "link.speed: 1Gbit/s\ngoodput: 300Mbit/s\ncpu: {clock: 600MHz, clock-max: 1500MHz}"},
 		{"R-CPU-8", "cpu.steal: 20%\ngoodput: 300Mbit/s\nlink.speed: 1Gbit/s"},
+		{"R-IRQ-1", "irq: {packets-per-poll: 1, frames: 25000}\ncpu.softirq: 45%"},
+		{"R-TCP-1", "protocol: tcp\nlink.speed: 100Mbit/s\ngoodput: 10Mbit/s\ntcp: {window: 5840, send-buffer: 2920, mss: 1460}"},
 		{"R-IRQ-2", "irq: {flush-timeout: 10us, frames: 25000}"},
 		{"R-IRQ-4", "irq: {latency-bound: yes, coalesce: 100us}\ntcp.rtt: 250us"},
 		{"R-IRQ-6", "irq: {coalesce-written: 200us, coalesce-read: 64us}"},

@@ -68,7 +68,8 @@ func linkRules() []Rule {
 			needs: []clue{
 				first(receiveOnly(0.35), every(0.4, saw(0, "works", "lower-speed"), losing()), saw(0.4, "works", "pause-on"),
 					every(0.4, some(0, "drops.fifo"), saw(0, "link.pause", "off")), saw(0.3, "drops.on-board"),
-					betterSlower(0.6), saw(0.35, "works", "lower-speed"),
+					betterSlower(0.6), saw(0.35, "works", "lower-speed"), some(0.3, "pause.tx"),
+					every(0.3, saw(0, "link.pause", "off"), slow(0, "goodput.rx", 0.5)),
 				),
 			},
 			clues: []clue{

@@ -24,7 +24,7 @@ func windowRules() []Rule {
 			},
 			needs: []clue{
 				slow(0.1, "goodput", 0.8),
-				first(windowShare(0.4), saw(0.3, "tcp.window-short"), atMost(0.35, "tcp.window", smallWindow)),
+				first(windowShare(0.4), saw(0.3, "tcp.window-short"), atMost(0.35, "tcp.window", smallWindow), saw(0.2, "varies", "distance")),
 			},
 			doubts: []clue{
 				saw(0.9, "protocol", "udp"), atLeast(0.5, "cpu.busiest", freeCore),
@@ -81,6 +81,7 @@ func windowRules() []Rule {
 			needs: []clue{
 				first(better(0.7, "slower-sender", 1.3), atLeast(0.35, "tcp.retransmit-share", lossy),
 					atLeast(0.3, "tcp.duplicate-acks", 10), atLeast(0.25, "tcp.retransmits", 10), some(0.2, "tcp.retransmits"),
+					every(0.3, saw(0, "varies", "distance"), better(0, "short-path", 1.5)),
 				),
 			},
 			clues: []clue{
@@ -169,7 +170,7 @@ func windowRules() []Rule {
 			Levers: []result.Advice{{Lever: "link.mtu", Value: "1500"}, {Lever: "sysctl.net.ipv4.tcp_mtu_probing", Value: "1"}},
 			needs: []clue{
 				first(ratio(0.9, "link.path-mtu", "link.mtu", under(0.999)),
-					every(0.6, atLeast(0, "link.mtu", 1501), first(saw(0, "tcp.stops"), slow(0, "goodput", 0.01))),
+					every(0.6, atLeast(0, "link.mtu", 1501), first(saw(0, "tcp.stops"), slow(0, "goodput", 0.01), atMost(0, "goodput", 0))),
 					saw(0.45, "fails", "large-packets"),
 				),
 			},

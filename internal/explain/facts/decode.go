@@ -130,7 +130,9 @@ func (d *decoder) words(f Fact, v any) {
 			said = append(said, text(x))
 		}
 	} else {
-		said = []string{text(v)}
+		for s := range strings.SplitSeq(text(v), ",") {
+			said = append(said, strings.TrimSpace(s))
+		}
 	}
 	if f.Kind == Choice && len(said) != 1 {
 		d.fail("%s: want one of %s", f.Key, strings.Join(f.Values, ", "))

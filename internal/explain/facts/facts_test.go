@@ -55,7 +55,7 @@ tcp: {window: 8KiB, rtt: 0.36 ms, rwnd-limited: 55 %}
 cpu.clock: 1.2GHz
 app.sleeps: yes
 errors.crc: some
-works: [rx, udp]
+works: rx, udp
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +90,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"link.sped: 1Gbit/s":              "no such fact",
 		"window: 8192":                    "perhaps tcp.window",
 		"link.speed: fast":                "want a rate",
+		"link.speed: 1000":                "want a rate",
 		"link.speed: -1":                  "want a rate",
 		"tcp.rtt: 5":                      "want a time",
 		"cpu.busiest: 55":                 "want a share",

@@ -23,6 +23,9 @@ func (f Fact) Parse(s string) (float64, error) {
 func (f Fact) parse(s string) (float64, error) {
 	switch f.Kind {
 	case Rate:
+		if n, err := strconv.ParseFloat(s, 64); err == nil && n != 0 {
+			return 0, strconv.ErrSyntax // "1000" of what? ethtool means Mbit/s, a file size bytes
+		}
 		return result.ParseRate(s)
 	case Size:
 		n, err := result.ParseSize(strings.ReplaceAll(s, " ", ""))

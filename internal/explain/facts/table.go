@@ -58,7 +58,6 @@ func comparedFacts() []Fact {
 		list("fails", "tx rx tcp udp large-packets connect ping other-peer", "what is slow, lossy or dead"),
 		list("same", "load streams ports size settings direction buffers", "what makes no difference to the rate: a plateau"),
 		list("varies", "runs uptime load distance clock-delay core saw-tooth", "what the rate or the loss changes with"),
-		other("tcp", "goodput of TCP, where UDP is described"),
 		other("udp", "goodput of UDP, where TCP is described"),
 		other("other-peer", "goodput with another machine, adapter or port at the far end"),
 		other("lower-speed", "goodput with the link at a lower speed"),
