@@ -24,6 +24,7 @@ var (
 	TCPLossBound      = Metric{"tcp_loss_bound_bits_per_second", Gauge, "bit/s", "loss bound", "Greatest rate at this loss, of a sender that halves its window.", "Mathis, Semke, Mahdavi, Ott, CCR 27(3) 1997"}
 	TCPWireRate       = Metric{"tcp_wire_bits_per_second", Gauge, "bit/s", "wire rate", "Rate with the byte times of all headers, preambles and gaps of an Ethernet.", "IEEE 802.3"}
 	TCPACKRate        = Metric{"tcp_acks_per_second", Gauge, "1/s", "ACKs/s", "Pure acknowledgements per second.", "RFC 5681 4.2"}
+	TCPACKsBySegments = Metric{"tcp_acks_by_segments_total", Counter, "segment", "ACKs by size", "Pure acknowledgements by the number of segments they cover.", "RFC 5681 4.2"}
 	TCPSequence       = Metric{"tcp_sequence_bytes", Gauge, "B", "sequence", "Position in the sequence space since the first byte: sent, acknowledged, window edge.", "RFC 9293 3.4"}
 	TCPOneWayDelay    = Metric{"tcp_one_way_seconds", Gauge, "s", "one-way delay", "Delay from one capture point to the other.", "RFC 7679"}
 	TCPNetworkLost    = Metric{"tcp_network_lost_total", Counter, "segment", "lost between", "Segments sent past one capture point that never passed the other.", "RFC 7680"}
@@ -36,5 +37,5 @@ var (
 func captureMetrics() []Metric {
 	return []Metric{CapturePackets, CaptureBytes, CaptureUndecoded, CaptureDuplicates, CaptureDrops, CaptureUnseen, CaptureClockSteps, CaptureFlows,
 		TCPStateSeconds, TCPResent, TCPReordered, TCPDuplicated, TCPLossEvents, TCPZeroWindows, TCPZeroWindowACKs, TCPQueueDelay,
-		TCPWindowBound, TCPLossBound, TCPWireRate, TCPACKRate, TCPSequence, TCPOneWayDelay, TCPNetworkLost, UDPDatagrams, UDPLost, UDPGap}
+		TCPWindowBound, TCPLossBound, TCPWireRate, TCPACKRate, TCPACKsBySegments, TCPSequence, TCPOneWayDelay, TCPNetworkLost, UDPDatagrams, UDPLost, UDPGap}
 }

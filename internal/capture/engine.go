@@ -137,7 +137,7 @@ func (e *Engine) plot(c *connection) {
 	const worth, most = 64, 16
 	for _, s := range c.senders {
 		if s != nil && s.series == nil && s.records == worth && e.plotted < most {
-			s.series = newSeries(s.first)
+			s.series = newSeries(s.first, s.loop.minimum())
 			e.plotted++
 		}
 	}

@@ -14,7 +14,7 @@ func (x *Connection) remedy(rule string) result.Finding {
 	s, l := e.s, &e.s.loss
 	f := result.Finding{Rule: rule}
 	rate := result.FormatRate(e.rate)
-	time := e.shares()
+	spent := e.shares()
 	switch rule {
 	case "tcp.mtu-black-hole":
 		f.Text = fmt.Sprintf("MTU black hole: segments of %d B arrive, none of %d B ever did, and no router said so (%d timeouts).", l.blackhole.clean, l.blackhole.top, l.timeouts)
@@ -25,7 +25,7 @@ func (x *Connection) remedy(rule string) result.Finding {
 		f.Levers = []result.Advice{{Lever: "sysctl.net.ipv4.tcp_mtu_probing", Value: "1", End: "sender"}}
 		f.Gain, f.Ref = "transfers that now hang will run", "RFC 4821, RFC 8899"
 	case "tcp.zero-window":
-		f.Text = fmt.Sprintf("The receiving application reads too slowly: the window was closed %d times for %.0f %% of the time (%s).", s.zeroTimes, 100*e.share[stateZero], time)
+		f.Text = fmt.Sprintf("The receiving application reads too slowly: the window was closed %d times for %.0f %% of the time (%s).", s.zeroTimes, 100*e.share[stateZero], spent)
 		f.Filter, f.Frames = "tcp.window_size==0", e.longest(stateZero)
 		f.Next, f.Ref = "look at the receiver's CPU, disk and read loop", "RFC 9293 3.8.6"
 	case "tcp.nagle-delayed-ack":
@@ -45,7 +45,7 @@ func (x *Connection) remedy(rule string) result.Finding {
 		f.Next, f.Ref = "find what dropped the whole tail: a path outage, a full ring, a short queue", "RFC 6298, RFC 8985"
 	case "tcp.request-response":
 		u := &s.turns
-		f.Text = fmt.Sprintf("One request at a time: %d of %d bursts waited for the peer's answer, %.2f ms each at best (%s).", u.answered, u.starts, 1e3*e.minRTT, time)
+		f.Text = fmt.Sprintf("One request at a time: %d of %d bursts waited for the peer's answer, %.2f ms each at best (%s).", u.answered, u.starts, 1e3*e.minRTT, spent)
 		f.Filter, f.Frames = "tcp.len>0", e.longest(stateIdle, stateApp)
 		f.Next = "send the next request before the answer (pipeline), or make messages larger"
 	case "tcp.small-segments":
@@ -54,7 +54,7 @@ func (x *Connection) remedy(rule string) result.Finding {
 		f.Next = "write at least a segment at a time"
 		f.Gain = fmt.Sprintf("up to %.0f times fewer segments for the same data", e.full/max(float64(s.sizes.mode()), 1))
 	case "tcp.application":
-		f.Text = fmt.Sprintf("The sender host's application has nothing to send: idle or waiting for data %.0f %% of the time at %s (%s).", 100*(e.share[stateIdle]+e.share[stateApp]), rate, time)
+		f.Text = fmt.Sprintf("The sender host's application has nothing to send: idle or waiting for data %.0f %% of the time at %s (%s).", 100*(e.share[stateIdle]+e.share[stateApp]), rate, spent)
 		f.Filter, f.Frames = "tcp.len>0", e.longest(stateIdle, stateApp)
 		f.Next = "look at the sending application: its source, disk or loop"
 	case "tcp.receive-window":
@@ -89,11 +89,11 @@ func (x *Connection) remedy(rule string) result.Finding {
 		f.Gain = x.with("a send buffer", 4*e.flight80)
 		f.Trade = "memory per connection"
 	case "tcp.sender-host":
-		f.Text = fmt.Sprintf("The sender host (its application or CPU): it sends at %s, not when acknowledgements arrive, and nothing on the path or at the receiver stops it (%s).", rate, time)
+		f.Text = fmt.Sprintf("The sender host (its application or CPU): it sends at %s, not when acknowledgements arrive, and nothing on the path or at the receiver stops it (%s).", rate, spent)
 		f.Filter, f.Frames = "tcp.len>0", e.longest(stateOpen)
 		f.Next = "profile the sender: CPU per core, writes, interrupt pacing, offloads"
 	case mixed:
-		f.Text = fmt.Sprintf("No single limit at %s: %s.", rate, time)
+		f.Text = fmt.Sprintf("No single limit at %s: %s.", rate, spent)
 		f.Next = "capture a longer transfer, at the sender"
 	default:
 		f.Text = "Not enough evidence: " + strings.Join(append(e.doubts(x.v), "too little data, or one direction only"), "; ") + "."

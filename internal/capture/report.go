@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/linerate/linerate/result"
 )
@@ -102,6 +103,15 @@ func (x *Connection) values() []result.Value {
 	for st, t := range e.total {
 		if t > 0 {
 			vs = append(vs, result.TCPStateSeconds.Of(seconds(t), "state", state(st).String()))
+		}
+	}
+	for n, count := range s.acks.histogram {
+		if count > 0 {
+			covered := strconv.Itoa(n)
+			if n == len(s.acks.histogram)-1 {
+				covered += "+"
+			}
+			vs = append(vs, result.TCPACKsBySegments.Of(float64(count), "segments", covered))
 		}
 	}
 	return append(vs, x.seldom()...)

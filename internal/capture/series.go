@@ -27,8 +27,11 @@ type series struct {
 	from, till int64
 }
 
-// newSeries begins at t with slots of 1 ms.
-func newSeries(t int64) *series { return &series{start: t, width: 1_000_000} }
+// newSeries begins at t with slots of a round trip, at least 1 ms: finer ones
+// would show the bursts of a window, not the rate.
+func newSeries(t, roundTrip int64) *series {
+	return &series{start: t, width: min(max(roundTrip, 1_000_000), 1_000_000_000)}
+}
 
 func (s *series) slot(t int64) *point {
 	if t >= s.from && t < s.till {
