@@ -82,6 +82,21 @@ func (k *sock) read(b []byte, discard bool) (int, error) {
 	return outcome(n, e)
 }
 
+// readNow receives what is there; 0 where nothing is.
+func (k *sock) readNow(b []byte) int {
+	n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, k.fd, addr(b), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+	if e != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// wakeAt makes reads wait for n bytes (SO_RCVLOWAT, socket(7)), or a tick.
+func (k *sock) wakeAt(n int) {
+	// Without it reads only return sooner.
+	_ = unix.SetsockoptInt(int(k.fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, n)
+}
+
 func addr(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
 // outcome makes n and errno what a Go caller expects; a timeout and an

@@ -42,6 +42,8 @@ func quiet(n int, err error) (int, error) {
 	return n, err
 }
 
+func (*sock) readNow([]byte) int           { return 0 }
+func (*sock) wakeAt(int)                   {}
 func (*sock) receiveTimeout(time.Duration) {}
 
 func (*sock) retransmits() int64 { return -1 }

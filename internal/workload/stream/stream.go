@@ -30,8 +30,8 @@ type Stream struct {
 	Role Role
 	Conn net.Conn
 
-	// Drain makes a UDP receiver read what has arrived before it stops: its
-	// sender has stopped already.
+	// Drain makes a receiver read what has arrived before it stops: its sender
+	// has stopped already.
 	Drain bool
 
 	// Unnumbered says that the peer's datagrams carry no sequence numbers, and

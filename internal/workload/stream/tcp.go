@@ -13,6 +13,11 @@ const (
 	readMost  = 256 << 10
 )
 
+// wakeBytes is how much must have come before a receiver wakes up; a segment at
+// a time, waking costs more than receiving. What has come by the next tick is
+// read all the same.
+const wakeBytes = 16 << 10
+
 // payload returns n bytes to send: random, so that no compressing link on the
 // way flatters the result, or repeating digits.
 func (t Test) payload(n int) []byte {
@@ -73,6 +78,9 @@ func (s *Stream) sleep(d time.Duration) { time.Sleep(min(d, tick)) }
 // receive reads until the peer closes or the test ends.
 func (s *Stream) receive(k *sock, c *Counts) error {
 	buf := make([]byte, s.test.share(readLeast, readMost))
+	if s.test.Socket.Window == 0 && s.test.Socket.RecvBuffer == 0 {
+		k.wakeAt(wakeBytes)
+	}
 	for !s.halt.Load() {
 		n, err := k.read(buf, s.test.Discard)
 		c.Syscalls++
@@ -88,6 +96,15 @@ func (s *Stream) receive(k *sock, c *Counts) error {
 		}
 		if s.spent(n) {
 			return nil
+		}
+	}
+	if s.Drain {
+		for until := time.Now().Add(tick); time.Now().Before(until); {
+			n := k.readNow(buf)
+			if n == 0 {
+				break
+			}
+			c.Bytes += int64(n)
 		}
 	}
 	return errHalted
