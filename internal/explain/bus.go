@@ -24,9 +24,9 @@ func busRules() []Rule {
 			},
 			clues: []clue{saw(0.2, "same", "streams"), saw(0.1, "same", "direction"), better(0, "one-port", 0)},
 			doubts: []clue{
-				better(0.8, "faster-clock", 1.1), better(0.7, "more-streams", 1.2), better(0.6, "larger-mtu", 1.15),
-				better(0.8, "other-peer", 1.2), atLeast(0.5, "cpu.busiest", fullCore), atLeast(0.5, "app.cpu", fullProcess),
-				slow(0.8, "goodput", 0.02),
+				better(0.8, "faster-clock", somewhat), better(0.7, "more-streams", clearly), better(0.6, "larger-mtu", clearly),
+				better(0.8, "other-peer", clearly), atLeast(0.5, "cpu.busiest", fullCore), atLeast(0.5, "app.cpu", fullProcess),
+				slow(0.8, "goodput", nearDead),
 			},
 		},
 		{ID: "link.aspm", Code: "R-PCI-1",
@@ -50,7 +50,7 @@ func busRules() []Rule {
 			Next:   "repeat with several flows",
 			Levers: []result.Advice{{Lever: "bond.xmit_hash_policy", Value: "layer3+4"}},
 			needs:  []clue{saw(0.45, "link.bond")},
-			clues:  []clue{compare(0.3, "test.streams", under(1)), better(0.4, "more-streams", 1.2), oneMember(0.4)}},
+			clues:  []clue{compare(0.3, "test.streams", under(1)), better(0.4, "more-streams", clearly), oneMember(0.4)}},
 	}
 }
 

@@ -22,13 +22,13 @@ func dropRules() []Rule {
 				first(some(0.5, "drops.ring"), some(0.45, "drops.fifo"),
 					every(
 						0.45, some(0, "pause.tx"),
-						first(atMost(0, "ring.rx", smallRing), ratio(0, "ring.rx", "ring.rx-max", under(0.99))),
+						first(atMost(0, "ring.rx", smallRing), ratio(0, "ring.rx", "ring.rx-max", under(fewer))),
 					),
 					every(0.3, some(0, "drops.rx"), atMost(0, "ring.rx", smallRing)), some(0.3, "pause.tx"),
 				),
 			},
 			clues: []clue{
-				ratio(0.25, "ring.rx", "ring.rx-max", under(0.99)), some(0.25, "pause.tx"), atMost(0.2, "ring.rx", smallRing),
+				ratio(0.25, "ring.rx", "ring.rx-max", under(fewer)), some(0.25, "pause.tx"), atMost(0.2, "ring.rx", smallRing),
 				compare(0.15, "errors.crc", func(x float64) bool { return x == 0 }),
 			},
 			doubts: []clue{

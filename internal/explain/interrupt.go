@@ -51,12 +51,12 @@ func interruptRules() []Rule {
 				{Lever: "link.gro_flush_timeout", Value: "200000", End: "receiver"},
 			},
 			needs: []clue{
-				first(atMost(0.5, "tcp.segments-per-ack", 1.1), atMost(0.4, "tcp.segments-per-ack", 2.2),
-					atMost(0.5, "tcp.bytes-per-ack", 1500), atMost(0.4, "tcp.bytes-per-ack", 3000),
+				first(atMost(0.5, "tcp.segments-per-ack", everySegment), atMost(0.4, "tcp.segments-per-ack", everySecond),
+					atMost(0.5, "tcp.bytes-per-ack", everySegment*1460), atMost(0.4, "tcp.bytes-per-ack", everySecond*1460),
 				),
 			},
 			clues: []clue{
-				slow(0.2, "goodput", 0.9), saw(0.1, "works", "udp"), atLeast(0.2, "cpu.softirq", irqShare),
+				slow(0.2, "goodput", unfilled), saw(0.1, "works", "udp"), atLeast(0.2, "cpu.softirq", irqShare),
 				atMost(0.1, "irq.packets-per-interrupt", lonelyPackets),
 			},
 			doubts: []clue{saw(0.9, "protocol", "udp"), atLeast(0.5, "tcp.retransmit-share", lossy)}},
@@ -93,8 +93,8 @@ func interruptRules() []Rule {
 				{Lever: "link.napi_defer_hard_irqs", Value: "2"}, {Lever: "link.gro_flush_timeout", Value: "200000"},
 			},
 			needs: []clue{
-				first(saw(0.75, "irq.coalesce-ignored"), ratio(0.8, "irq.coalesce-read", "irq.coalesce-written", under(0.99)),
-					ratio(0.8, "irq.coalesce-read", "irq.coalesce-written", over(1.01)),
+				first(saw(0.75, "irq.coalesce-ignored"), ratio(0.8, "irq.coalesce-read", "irq.coalesce-written", under(fewer)),
+					ratio(0.8, "irq.coalesce-read", "irq.coalesce-written", over(1/fewer)),
 				),
 			},
 		},

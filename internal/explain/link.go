@@ -13,7 +13,7 @@ func linkRules() []Rule {
 			Trade:  "a bad cable at full speed loses frames instead",
 			Next:   "swap the cable, read both ends' modes and downshift counters",
 			Levers: []result.Advice{{Lever: "phy.autoneg", Value: "on"}},
-			needs:  []clue{ratio(0.8, "link.speed", "link.speed-max", under(0.99))}},
+			needs:  []clue{ratio(0.8, "link.speed", "link.speed-max", under(fewer))}},
 		{ID: "link.duplex-mismatch", Code: "R-LINK-2",
 			Group:  Link,
 			Title:  "The ends disagree on duplex",
@@ -69,7 +69,7 @@ func linkRules() []Rule {
 				first(receiveOnly(0.35), every(0.4, saw(0, "works", "lower-speed"), losing()), saw(0.4, "works", "pause-on"),
 					every(0.4, some(0, "drops.fifo"), saw(0, "link.pause", "off")), saw(0.3, "drops.on-board"),
 					betterSlower(0.6), saw(0.35, "works", "lower-speed"), some(0.3, "pause.tx"),
-					every(0.3, saw(0, "link.pause", "off"), slow(0, "goodput.rx", 0.5)),
+					every(0.3, saw(0, "link.pause", "off"), slow(0, "goodput.rx", halfFilled)),
 				),
 			},
 			clues: []clue{
@@ -101,7 +101,7 @@ func linkRules() []Rule {
 			Title: "The far end, its adapter or its cable is the limit",
 			Ref:   "esp-idf issue 15701",
 			Gain:  "the rate seen with the other peer", Trade: "none", Next: "move the adapter, then the cable, to tell which it is",
-			needs: []clue{first(better(0.85, "other-peer", 1.3), saw(0.75, "works", "other-peer"))}},
+			needs: []clue{first(better(0.85, "other-peer", much), saw(0.75, "works", "other-peer"))}},
 		{ID: "link.phy-driver", Code: "R-LINK-8",
 			Group: Link,
 			Title: "The PHY runs on the wrong driver",
@@ -122,7 +122,7 @@ func linkRules() []Rule {
 // receiveOnly holds where receiving is much slower than sending.
 func receiveOnly(weight float64) clue {
 	return either(weight, ratio(0, "goodput.rx", "goodput.tx", under(0.5)),
-		every(0, saw(0, "works", "tx"), first(slow(0, "goodput.rx", 0.5), slow(0, "goodput", 0.5), saw(0, "fails", "rx"), saw(0, "tcp.stops"), saw(0, "drops.seen"))))
+		every(0, saw(0, "works", "tx"), first(slow(0, "goodput.rx", halfFilled), slow(0, "goodput", halfFilled), saw(0, "fails", "rx"), saw(0, "tcp.stops"), saw(0, "drops.seen"))))
 }
 
 // oneWay holds where one direction is as it should be and the other is not.

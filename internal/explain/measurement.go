@@ -36,9 +36,9 @@ func measurementRules() []Rule {
 			Levers: []result.Advice{{Lever: "bench.streams", Value: "4"}},
 			needs: []clue{
 				first(atLeast(0.6, "app.cpu", fullProcess), every(0.6, singleThread(), some(0, "cpu.full-cores")),
-					better(0.65, "more-streams", 1.2),
-					every(0.3, some(0, "cpu.full-cores"), slow(0, "goodput", 0.9)),
-					every(0.25, saw(0, "test.tool", "iperf3"), atLeast(0, "link.speed", 10e9), slow(0, "goodput", 0.9)),
+					better(0.65, "more-streams", clearly),
+					every(0.3, some(0, "cpu.full-cores"), slow(0, "goodput", unfilled)),
+					every(0.25, saw(0, "test.tool", "iperf3"), atLeast(0, "link.speed", 10e9), slow(0, "goodput", unfilled)),
 				),
 			},
 			clues:  []clue{every(0.2, singleThread())},

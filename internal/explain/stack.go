@@ -21,7 +21,7 @@ func stackRules() []Rule {
 			Levers: []result.Advice{{Lever: "app.write-size", Value: "1460 or more"}},
 			needs:  []clue{atMost(0.4, "app.write-size", smallSegment*1460)},
 			clues: []clue{
-				atLeast(0.3, "cpu.busiest", 0.7), atMost(0.2, "app.write-size", 256), atMost(0.3, "app.frame-size", 1000),
+				atLeast(0.3, "cpu.busiest", freeCore), atMost(0.2, "app.write-size", 256), atMost(0.3, "app.frame-size", 1000),
 			},
 		},
 		{ID: "app.short-sends", Code: "R-RTOS-1",
@@ -90,12 +90,12 @@ func stackRules() []Rule {
 			Levers: []result.Advice{
 				{Lever: "stack.ack-every", Value: "2 full segments"}, {Lever: "stack.receive-window", Value: "larger"},
 			},
-			needs: []clue{first(every(0.5, saw(0, "works", "udp"), slowTCP()), better(0.5, "udp", 1.2))},
+			needs: []clue{first(every(0.5, saw(0, "works", "udp"), slowTCP()), better(0.5, "udp", clearly))},
 			clues: []clue{
-				atMost(0.3, "tcp.segments-per-ack", 1.1), saw(0.2, "tcp.window-short"),
+				atMost(0.3, "tcp.segments-per-ack", everySegment), saw(0.2, "tcp.window-short"),
 				saw(0.2, "app.error", "enobufs", "enomem"), saw(0.1, "fails", "tcp"),
 			},
-			doubts: []clue{saw(0.4, "varies", "distance"), better(0.5, "slower-sender", 1.3), saw(0.3, "tcp.hole-not-resent")}},
+			doubts: []clue{saw(0.4, "varies", "distance"), better(0.5, "slower-sender", much), saw(0.3, "tcp.hole-not-resent")}},
 		{ID: "stack.receive-starved", Code: "R-RTOS-7",
 			Group:  Stack,
 			Title:  "Sending starves the receive path: ACKs wait",
@@ -138,7 +138,7 @@ func serialRules() []Rule {
 			Next:   "read window, round-trip time and CPU: they tell the application from the window",
 			Levers: []result.Advice{{Lever: "ethtool.coalesce.rx-usecs", Value: "50"}},
 			needs: []clue{
-				slow(0.15, "goodput", 0.8),
+				slow(0.15, "goodput", unfilled),
 				either(0.25, compare(0, "tcp.retransmits", under(few)), compare(0, "tcp.retransmit-share", under(lossy))),
 			},
 			clues: []clue{compare(0.25, "tcp.cwnd", over(1)), atMost(0.2, "cpu.busiest", freeCore)},

@@ -3,7 +3,10 @@ package explain
 import "time"
 
 // Every threshold of the rules. Those said to be practice are our own choice
-// and rest on no source; the findings they make carry less confidence.
+// and rest on no source; the findings they make carry less confidence. How far
+// a clue convinces stands beside the clue, and is practice too; comparisons that
+// no judgement is in (more than the ring has, two writes and not one) stand there
+// as plain numbers.
 const (
 	// atLine is the share of the line limit from which the line is the bound.
 	// Field reports called 99.1 % and 99.999 % line rate.
@@ -61,6 +64,23 @@ const (
 	// explained is what is left of a finding's confidence where an earlier
 	// group explains what it sees (practice).
 	explained = 0.85
+
+	// somewhat, clearly and much are how many times faster a link must be with
+	// one thing changed for that to matter (practice).
+	somewhat = 1.1
+	clearly  = 1.2
+	much     = 1.3
+	// unfilled, halfFilled and nearDead are shares of the line's limit that a
+	// slow link stays below (practice).
+	unfilled   = 0.8
+	halfFilled = 0.5
+	nearDead   = 0.02
+	// fewer is the ratio below which two settings differ.
+	fewer = 0.99
+	// everySegment and everySecond are the segments for each ACK up to which
+	// all segments, or every second, are acknowledged.
+	everySegment = 1.1
+	everySecond  = 2.2
 
 	// defaultUDPRate is what iperf offers over UDP when no rate is given:
 	// 1 Mbit/s of 2^20 bit.

@@ -23,7 +23,7 @@ func windowRules() []Rule {
 				{Lever: "sysctl.net.ipv4.tcp_rmem", Value: "4096 131072 16777216", End: "receiver"},
 			},
 			needs: []clue{
-				slow(0.1, "goodput", 0.8),
+				slow(0.1, "goodput", unfilled),
 				first(windowShare(0.4), saw(0.3, "tcp.window-short"), atMost(0.35, "tcp.window", smallWindow), saw(0.2, "varies", "distance")),
 			},
 			doubts: []clue{
@@ -42,7 +42,7 @@ func windowRules() []Rule {
 			needs:  []clue{saw(0.4, "tcp.buffer-set")},
 			clues: []clue{
 				atMost(0.25, "tcp.send-buffer", smallBuffer), atMost(0.25, "tcp.window", smallBuffer),
-				atLeast(0.4, "tcp.sndbuf-limited", limitedShare), slow(0.15, "goodput", 0.8),
+				atLeast(0.4, "tcp.sndbuf-limited", limitedShare), slow(0.15, "goodput", unfilled),
 			},
 		},
 		{ID: "tcp.unscaled", Code: "R-TCP-3", Group: Window, Title: "The window is not scaled", Ref: "RFC 7323 2", Check: unscaled},
@@ -79,14 +79,14 @@ func windowRules() []Rule {
 				{Lever: "sysctl.net.ipv4.tcp_congestion_control", Value: "bbr", End: "sender"},
 			},
 			needs: []clue{
-				first(better(0.7, "slower-sender", 1.3), atLeast(0.35, "tcp.retransmit-share", lossy),
-					atLeast(0.3, "tcp.duplicate-acks", 10), atLeast(0.25, "tcp.retransmits", 10), some(0.2, "tcp.retransmits"),
-					every(0.3, saw(0, "varies", "distance"), better(0, "short-path", 1.5)),
+				first(better(0.7, "slower-sender", much), atLeast(0.35, "tcp.retransmit-share", lossy),
+					atLeast(0.3, "tcp.duplicate-acks", few), atLeast(0.25, "tcp.retransmits", few), some(0.2, "tcp.retransmits"),
+					every(0.3, saw(0, "varies", "distance"), better(0, "short-path", much)),
 				),
 			},
 			clues: []clue{
 				ratio(0.45, "link.sender-speed", "link.speed", over(1.5)), saw(0.45, "varies", "distance"),
-				saw(0.3, "varies", "saw-tooth"), better(0.4, "short-path", 1.5), some(0.1, "tcp.retransmits"),
+				saw(0.3, "varies", "saw-tooth"), better(0.4, "short-path", much), some(0.1, "tcp.retransmits"),
 				saw(0.1, "works", "udp"),
 			},
 			doubts: []clue{
@@ -121,7 +121,7 @@ func windowRules() []Rule {
 			Gain:  "up to what the receiver can read",
 			Trade: "fewer, larger reads delay the first byte",
 			Next:  "read the CPU of the receiving process and core",
-			needs: []clue{atLeast(0.5, "tcp.zero-windows", 1)}, clues: []clue{atLeast(0.3, "tcp.zero-windows", 10)}},
+			needs: []clue{atLeast(0.5, "tcp.zero-windows", 1)}, clues: []clue{atLeast(0.3, "tcp.zero-windows", few)}},
 		{ID: "tcp.pruned", Code: "R-TCP-8",
 			Group:  Window,
 			Title:  "The receive buffer is short for packets this small",
@@ -154,7 +154,7 @@ func windowRules() []Rule {
 			},
 			needs: []clue{
 				first(delayedACK(0.55, "tcp.stall"), atLeast(0.45, "app.writes-per-message", 2),
-					every(0.5, oneSegment(), delayedACK(0, "tcp.ack-delay")), every(0.5, oneSegment(), slow(0, "goodput", 0.05)),
+					every(0.5, oneSegment(), delayedACK(0, "tcp.ack-delay")), every(0.5, oneSegment(), slow(0, "goodput", nearDead)),
 				),
 			},
 			clues: []clue{
@@ -169,8 +169,8 @@ func windowRules() []Rule {
 			Gain:  "transfers run", Trade: "smaller frames cost more CPU", Next: "ping -M do -s MTU-28 along the path",
 			Levers: []result.Advice{{Lever: "link.mtu", Value: "1500"}, {Lever: "sysctl.net.ipv4.tcp_mtu_probing", Value: "1"}},
 			needs: []clue{
-				first(ratio(0.9, "link.path-mtu", "link.mtu", under(0.999)),
-					every(0.6, atLeast(0, "link.mtu", 1501), first(saw(0, "tcp.stops"), slow(0, "goodput", 0.01), atMost(0, "goodput", 0))),
+				first(ratio(0.9, "link.path-mtu", "link.mtu", under(fewer)),
+					every(0.6, atLeast(0, "link.mtu", 1501), first(saw(0, "tcp.stops"), slow(0, "goodput", nearDead), atMost(0, "goodput", 0))),
 					saw(0.45, "fails", "large-packets"),
 				),
 			},
