@@ -66,6 +66,9 @@ func (x *Connection) remedy(rule string) result.Finding {
 		f.Ref = "RFC 3449"
 	case "tcp.bandwidth":
 		f.Text = fmt.Sprintf("A link of about %s is full (%s on the wire): the queue before it makes the round trip %.1f times the path's %.2f ms.", result.FormatBits(e.rateHigh), result.FormatBits(e.wire), e.queue, 1e3*e.minRTT)
+		if e.ownQueue() {
+			f.Text = fmt.Sprintf("The sender's own link of about %s is full (%s on the wire): data waits %.1f ms in its queueing discipline or NIC.", result.FormatBits(e.rateHigh), result.FormatBits(e.wire), 1e3*e.forward)
+		}
 		f.Evidence = []result.Value{result.TCPWireRate.Of(e.wire), result.Goodput.Of(e.rate), result.TCPRTT.Of(e.medRTT), result.TCPMinRTT.Of(e.minRTT), result.TCPLossEvents.Of(float64(l.events))}
 		f.Next = "it is at line rate, or find the shaper; losses here are the symptom"
 	case "tcp.loss":

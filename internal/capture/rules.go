@@ -26,7 +26,7 @@ func rules() []rule {
 		{"tcp.receive-window", true, []state{stateWindow, stateZero}, receiveWindow},
 		{"tcp.slow-start", false, []state{stateOpen, stateIdle, stateApp}, slowStart},
 		{"tcp.reverse-path", false, []state{stateOpen}, reversePath},
-		{"tcp.bandwidth", false, []state{stateOpen, stateRecovery}, bandwidth},
+		{"tcp.bandwidth", true, []state{stateOpen, stateRecovery}, bandwidth},
 		{"tcp.reordering", false, []state{stateRecovery, stateOpen}, reordering},
 		{"tcp.loss", false, []state{stateOpen, stateRecovery}, loss},
 		{"tcp.send-buffer", false, []state{stateOpen}, sendBuffer},
@@ -122,7 +122,7 @@ func application(e *evidence) float64 {
 	// acknowledgement, is a write that came late, though its full segments hide
 	// part of the wait.
 	paced := all(empty/0.2, float64(e.s.short)/float64(e.s.segments)/0.025, yes(e.ackClocked < 0.75))
-	return all(max(empty/0.5, paced), yes(e.vantage != local || mean > 0.0005))
+	return all(max(empty/0.5, paced), yes(e.vantage != local || mean > 0.0005), yes(!e.ownQueue()))
 }
 
 // receiveWindow: a window that stops the sender sizes a queue instead where
@@ -155,12 +155,22 @@ func bandwidth(e *evidence) float64 {
 	if e.ackClocked < 0.6 && line < 0.985 {
 		line = 0 // the application's pace, near a link rate by chance
 	}
-	return max(queued, ceiling, overflow, all(line/0.95, steady, (e.queue-1)/0.1))
+	own := all(yes(e.ownQueue()), steady)
+	if e.vantage == local {
+		return own // round trips within a machine grow for other reasons
+	}
+	return max(own, queued, ceiling, overflow, all(line/0.95, steady, (e.queue-1)/0.1))
 }
 
 // linkRates are the rates of IEEE 802.3 links, in bit/s.
 func linkRates() []float64 {
 	return []float64{10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 100e9}
+}
+
+// ownQueue reports whether data waits in the sender before the capture point, in
+// its queueing discipline or its NIC: that is where the timestamps age.
+func (e *evidence) ownQueue() bool {
+	return e.vantage != atReceiver && e.forward > max(0.003, 5*e.minRTT)
 }
 
 // lineShare compares a wire rate with the standard link rate next above it.
