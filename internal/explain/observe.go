@@ -56,10 +56,11 @@ func (v View) Word(key string) string {
 	return ""
 }
 
-// Goodput returns the goodput in question: the least of all directions.
+// Goodput returns the goodput in question: the least of all directions, each of
+// all its streams together.
 func (v View) Goodput() (least float64, ok bool) {
 	for _, x := range v.Values {
-		if x.Metric == result.Goodput.Name && (!ok || x.V < least) {
+		if x.Metric == result.Goodput.Name && x.Labels["stream"] == "" && (!ok || x.V < least) {
 			least, ok = x.V, true
 		}
 	}
