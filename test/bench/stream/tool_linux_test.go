@@ -98,11 +98,11 @@ func (r *rig) linerate(bin string) *tool {
 			if p.udp {
 				proto = "udp"
 			}
-			a := []string{bin, "bench", proto, r.addr, "--json", "-t", duration.String(), "--every", "10s", "-A", clientCore}
+			a := []string{bin, "bench", proto, r.addr, "--json", "-t", duration.String(), "--every", "10s"}
 			if p.rr {
-				return append(a, "--rr", strconv.Itoa(p.message))
+				return append(a, "--rr", strconv.Itoa(p.message)) // on the cores that the system picks, like netperf's
 			}
-			return append(a, "--server-affinity", serverCore, "-l", strconv.Itoa(p.message), "-P", strconv.Itoa(p.streams), "--direction", p.direction)
+			return append(a, "-A", clientCore, "--server-affinity", serverCore, "-l", strconv.Itoa(p.message), "-P", strconv.Itoa(p.streams), "--direction", p.direction)
 		},
 		parse: func(out []byte, p point) (s sample, err error) {
 			res, err := result.Decode(bytes.NewReader(out))
@@ -172,7 +172,10 @@ func (r *rig) netperf() *tool {
 			case p.streams > 1 || test == "":
 				return nil // one process a stream: no one command
 			}
-			a := []string{client, "-H", r.addr, "-p", "12809", "-l", strconv.Itoa(int(duration.Seconds())), "-T", clientCore + "," + serverCore, "-t", test}
+			a := []string{client, "-H", r.addr, "-p", "12809", "-l", strconv.Itoa(int(duration.Seconds())), "-t", test}
+			if !p.rr {
+				a = append(a, "-T", clientCore+","+serverCore)
+			}
 			return append(a, own...)
 		},
 		parse: func(out []byte, _ point) (s sample, err error) {
