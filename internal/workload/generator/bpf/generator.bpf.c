@@ -9,7 +9,8 @@
 #define SIZES 64
 #define BUCKETS 1024
 #define WINDOW_WORDS 16 /* of 64 sequence numbers each */
-#define FAR_NS 100000	/* wait longer outside than inside the program */
+#define FAR_NS 250000	/* wait longer outside than inside the program */
+#define SPINS (1 << 14) /* of 25 ns and more */
 
 /* Set before loading. */
 volatile const __u32 out_ifindex;
@@ -113,7 +114,7 @@ static __always_inline __u64 wait(struct sending *s)
 
 		if (early - now > FAR_NS)
 			return 0;
-		bpf_loop(1 << 13, spin, &u, 0);
+		bpf_loop(SPINS, spin, &u, 0);
 		now = bpf_ktime_get_ns();
 		if (now < early)
 			return 0;
