@@ -193,9 +193,23 @@ func TestMachineListings(t *testing.T) { // RFC 3659 7
 	if r := p.do(211, "FEAT"); !strings.Contains(r.Text(), "MLST Type;Size*;Modify;") {
 		t.Errorf("FEAT does not show the facts chosen: %s", r)
 	}
+	p.do(501, "OPTS MLST fish cakes;") // the RFC's own example
 	p.do(200, "OPTS MLST")
 	if got := string(p.get("MLSD d")); got != " a b\r\n" {
 		t.Errorf("MLSD without facts: %q", got)
+	}
+
+	// IAC is doubled on the control connection, and on that only (RFC 854).
+	p.do(257, "MKD t")
+	p.put(nil, "STOR t/\xff\xff")
+	if r := p.do(250, "MLST t/\xff\xff"); !strings.HasSuffix(r.Lines[1], "/\xff\xff") || strings.HasSuffix(r.Lines[1], "\xff\xff\xff") {
+		t.Errorf("MLST: %q", r.Lines[1])
+	}
+	if got := string(p.get("MLSD t")); got != " \xff\r\n" {
+		t.Errorf("MLSD: %q", got)
+	}
+	if got := string(p.get("NLST t")); got != "t/\xff\r\n" {
+		t.Errorf("NLST: %q", got)
 	}
 }
 

@@ -37,9 +37,18 @@ type rig struct {
 	stop func()
 }
 
-// serve starts a server on address with cfg; what cfg leaves out is a memory
+// serveOn starts a server on address with cfg; what cfg leaves out is a memory
 // store and the login user/password.
 func serveOn(t testing.TB, address string, cfg Config) *rig {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveListener(t, l, cfg)
+}
+
+func serveListener(t testing.TB, l net.Listener, cfg Config) *rig {
 	t.Helper()
 	if cfg.Store == nil {
 		st, err := memory.New(memory.Options{Budget: 64 << 20})
@@ -51,10 +60,6 @@ func serveOn(t testing.TB, address string, cfg Config) *rig {
 	}
 	if cfg.Users == nil {
 		cfg.Users = users.Fixed{Account: users.Account{Name: "user"}, Password: "password"}
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
 	}
 	s := New(cfg)
 	ctx, cancel := context.WithCancel(context.Background())

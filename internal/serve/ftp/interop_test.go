@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/pem"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -83,7 +84,7 @@ func TestCurl(t *testing.T) {
 		"PORT":              {args: []string{"--ftp-port", "-", "--disable-eprt"}},
 		"TLS 1.2":           {args: []string{"--ssl-reqd", "--tls-max", "1.2"}},
 		"TLS 1.3":           {args: []string{"--ssl-reqd"}},
-		"TLS, reuse":        {cfg: Config{RequireReuse: true}, args: []string{"--ssl-reqd"}},
+		"TLS 1.3, reuse":    {cfg: Config{RequireReuse: true}, args: []string{"--ssl-reqd"}},
 		"CCC, theirs first": {args: []string{"--ssl-reqd", "--ftp-ssl-ccc", "--ftp-ssl-ccc-mode", "active"}},
 		"CCC, ours first":   {args: []string{"--ssl-reqd", "--ftp-ssl-ccc"}},
 	} {
@@ -158,6 +159,18 @@ func TestLftp(t *testing.T) {
 				t.Errorf("time of the upload: %v, want that of the file, %v", here, there.ModTime())
 			}
 		})
+	}
+}
+
+// The same client that is served when it resumes (TestCurl). With TLS 1.2 curl
+// resumes by session ID only, which crypto/tls does not serve.
+func TestCurlWithoutReuseIsRefused(t *testing.T) {
+	o := serveOutside(t, Config{RequireReuse: true})
+	write(t, filepath.Join(o.served, "a"), []byte("a"))
+	out, err := exec.CommandContext(t.Context(), testnet.NeedTool(t, "curl"), "-sS", "--max-time", "20", "--ssl-reqd", "--cacert", o.ca,
+		"--no-sessionid", "ftp://user:password@"+o.addr+"/a").Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() == 28 || len(out) > 0 { // 28: out of time
+		t.Errorf("not refused: %v, %q", err, out)
 	}
 }
 

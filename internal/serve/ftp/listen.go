@@ -44,6 +44,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, implicit bool) error
 func (s *Server) serveConn(ctx context.Context, c net.Conn, implicit bool) {
 	defer c.Close()
 	inlineUrgent(c)
+	keepAlive(c)
 	x := newSession(ctx, s, c)
 	defer x.cancel()
 	if reason := s.admit(x); reason != "" {
@@ -95,6 +96,16 @@ func (s *Server) isDraining() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.draining
+}
+
+// keepAlive has the kernel probe c while it is idle: a control connection is
+// silent during a long transfer, and some NATs forget such a one after 5
+// minutes. The probes find a peer that is gone within two. An error shows again
+// at the first read.
+func keepAlive(c net.Conn) {
+	if t, ok := rawConn(c).(*net.TCPConn); ok {
+		_ = t.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Minute, Interval: 15 * time.Second, Count: 4})
+	}
 }
 
 // addrOf returns the address and port of a, IPv4 in IPv6 unmapped, so that

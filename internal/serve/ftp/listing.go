@@ -149,7 +149,7 @@ func (x *session) cmdMlsd(arg string) wire.Reply {
 	}
 	facts := x.facts
 	return x.sendListing("MLSD", f.at, f.entries, func(dst []byte, i store.Info) []byte {
-		return x.entry(i, name(i)).Append(dst, facts)
+		return x.entry(i, i.Name).Append(dst, facts)
 	})
 }
 

@@ -52,6 +52,9 @@ func (x *session) cmdOpts(arg string) wire.Reply {
 	verb, options, _ := strings.Cut(arg, " ")
 	switch strings.ToUpper(verb) {
 	case "MLST": // RFC 3659 7.9
+		if strings.Contains(options, " ") {
+			return wire.NewReply(501, "Syntax: OPTS MLST [<sp> fact; ...]")
+		}
 		x.facts = wire.ParseFacts(options)
 		return wire.NewReply(200, "%s", strings.TrimRight("MLST OPTS "+x.facts.String(), " "))
 	case "UTF8": // draft-ietf-ftpext-utf-8-option

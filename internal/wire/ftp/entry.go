@@ -92,7 +92,9 @@ func (s Facts) Feature() string {
 }
 
 // Append adds the entry with the facts of want to dst, without an end of line:
-// "Type=file;Size=292; name". A fact that is not known is left out.
+// "Type=file;Size=292; name". A fact that is not known is left out, and what
+// would end the line shows as '?'. Telnet's escaping is not done here: it
+// belongs to the control connection and there to Reply.
 func (e Entry) Append(dst []byte, want Facts) []byte {
 	if want&FactType != 0 && e.Type != "" {
 		dst = append(append(append(dst, "Type="...), e.Type...), ';')
@@ -113,7 +115,7 @@ func (e Entry) Append(dst []byte, want Facts) []byte {
 		dst = append(dst, "UNIX.mode=0"...)
 		dst = append(strconv.AppendInt(dst, e.Mode, 8), ';')
 	}
-	return appendText(append(dst, ' '), e.Name)
+	return appendLine(append(dst, ' '), e.Name)
 }
 
 // ParseEntry reads one line of MLSD, or the inner line of an MLST reply,

@@ -71,13 +71,18 @@ func appendCode(dst []byte, code int) []byte {
 	return append(dst, byte('0'+code/100%10), byte('0'+code/10%10), byte('0'+code%10))
 }
 
+// appendText adds text of the control connection, on which IAC is doubled
+// (RFC 854).
 func appendText(dst []byte, s string) []byte {
+	return appendLine(dst, strings.ReplaceAll(s, "\xff", "\xff\xff"))
+}
+
+// appendLine adds s with what would end the line shown as '?'.
+func appendLine(dst []byte, s string) []byte {
 	for i := range len(s) {
 		switch b := s[i]; b {
 		case '\r', '\n', 0:
 			dst = append(dst, '?')
-		case iac:
-			dst = append(dst, iac, iac)
 		default:
 			dst = append(dst, b)
 		}

@@ -194,6 +194,9 @@ func TestEntry(t *testing.T) {
 	if got, err := ParseEntry(line); err != nil || got != e {
 		t.Errorf("%+v, %v", got, err)
 	}
+	if got := string(Entry{Name: "\xff\r\n\x00"}.Append(nil, 0)); got != " \xff???" {
+		t.Errorf("name that no line can hold: %q", got)
+	}
 	if got := string(e.Append(nil, 0)); got != "  a b" {
 		t.Errorf("without facts: %q", got)
 	}
