@@ -107,15 +107,23 @@ func predict(c cli, o *output, b model.Board, set map[string]float64) error {
 		}
 		t := result.Trial{Name: p.Name, Params: map[string]string{"path": p.Name}, Pass: true,
 			Values: []result.Value{result.Goodput.Of(pr.Goodput)},
-			Note:   fmt.Sprintf("bound by %s; next %s; fitted within %.0f %%", pr.Bound, pr.Next, 100*pr.Error)}
+			Note:   fmt.Sprintf("fitted within %.0f %%", 100*pr.Error)}
 		if pr.CPU > 0 {
 			t.Values = append(t.Values, result.CPUShare.Of(pr.CPU))
 		}
 		r.Trials = append(r.Trials, t)
 		r.Findings = append(r.Findings, result.Finding{Rule: "model.bound", Trial: p.Name, Verdict: result.Limits,
-			Confidence: 1 - pr.Error, Text: p.Name + ": bound by " + pr.Bound + ", next by " + pr.Next, Evidence: t.Values})
+			Confidence: 1 - pr.Error, Text: p.Name + ": bound by " + pr.Bound + nextBound(pr), Evidence: t.Values})
 	}
 	return o.deliver(c, r, nil)
+}
+
+// nextBound says what would limit once the bound is gone.
+func nextBound(p model.Prediction) string {
+	if p.Next == "" {
+		return ""
+	}
+	return ", next by " + p.Next
 }
 
 func newModelCheck(c cli) *cobra.Command {

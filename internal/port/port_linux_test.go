@@ -190,3 +190,34 @@ func TestNeighboursWithTheKernel(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The kernel keeps VLAN tags apart from frames; both ways of receiving put them
+// back.
+func TestVLANTagsStay(t *testing.T) {
+	l := testnet.NewPair(t, testnet.LinkOptions{Bare: true})
+	from := in(t, l.A, port.OpenRaw)
+	defer from.Close()
+	for name, open := range map[string]opener{"raw": port.OpenRaw, "tap": func(n string) (port.Port, error) { return port.Listen(n, 2048) }} {
+		to := in(t, l.B, open)
+		want := frame(7, 64)
+		tagged := append(append(append([]byte(nil), want[:12]...), 0x81, 0, 0x20, 100), want[12:]...)
+		if n, err := from.Send([]port.Frame{{Data: tagged}}); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		found := false
+		into := make([]port.Frame, 16)
+		for range 20 {
+			n, _ := to.Recv(into) // a deadline is waited for again
+			for _, f := range into[:n] {
+				found = found || bytes.Equal(f.Data, tagged) && f.Len == len(tagged)
+			}
+			if found {
+				break
+			}
+		}
+		if !found {
+			t.Errorf("%s: the tagged frame did not come whole", name)
+		}
+		to.Close()
+	}
+}

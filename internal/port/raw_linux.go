@@ -104,36 +104,38 @@ func (m *messages) frame(i int) []byte {
 	each := len(m.mem) / len(m.head)
 	b := m.mem[i*each : i*each+tagBytes+int(m.head[i].len)]
 	b = b[:len(b):len(b)]
-	tci, tpid, ok := tag(m.ctl[i*controlBytes : i*controlBytes+int(m.head[i].hdr.Controllen)])
-	if !ok || len(b) < tagBytes+addressBytes {
+	aux := auxiliary(m.ctl[i*controlBytes : i*controlBytes+int(m.head[i].hdr.Controllen)])
+	if aux.Status&unix.TP_STATUS_VLAN_VALID == 0 || len(b) < tagBytes+addressBytes {
 		return b[tagBytes:]
+	}
+	insertTag(b, aux.Vlan_tpid, aux.Vlan_tci, aux.Status&unix.TP_STATUS_VLAN_TPID_VALID != 0)
+	return b
+}
+
+// insertTag puts a VLAN tag back into the frame that starts tagBytes after the
+// start of b. Kernels before Linux 3.14 do not tell its type.
+func insertTag(b []byte, tpid, tci uint16, typed bool) {
+	if !typed {
+		tpid = unix.ETH_P_8021Q
 	}
 	copy(b, b[tagBytes:tagBytes+addressBytes])
 	binary.BigEndian.PutUint16(b[addressBytes:], tpid)
 	binary.BigEndian.PutUint16(b[addressBytes+2:], tci)
-	return b
 }
 
-// tag finds the VLAN tag in a control message (packet(7), PACKET_AUXDATA).
-func tag(control []byte) (tci, tpid uint16, ok bool) {
+// auxiliary finds what the kernel tells beside a frame (packet(7),
+// PACKET_AUXDATA); zero where it tells nothing.
+func auxiliary(control []byte) unix.TpacketAuxdata {
 	msgs, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
-		return 0, 0, false
+		return unix.TpacketAuxdata{}
 	}
 	for _, m := range msgs {
-		if m.Header.Level != unix.SOL_PACKET || m.Header.Type != unix.PACKET_AUXDATA || len(m.Data) < int(unsafe.Sizeof(unix.TpacketAuxdata{})) {
-			continue
+		if m.Header.Level == unix.SOL_PACKET && m.Header.Type == unix.PACKET_AUXDATA && len(m.Data) >= int(unsafe.Sizeof(unix.TpacketAuxdata{})) {
+			return *(*unix.TpacketAuxdata)(unsafe.Pointer(&m.Data[0]))
 		}
-		aux := (*unix.TpacketAuxdata)(unsafe.Pointer(&m.Data[0]))
-		if aux.Status&unix.TP_STATUS_VLAN_VALID == 0 {
-			return 0, 0, false
-		}
-		if tpid = unix.ETH_P_8021Q; aux.Status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
-			tpid = aux.Vlan_tpid
-		}
-		return aux.Vlan_tci, tpid, true
 	}
-	return 0, 0, false
+	return unix.TpacketAuxdata{}
 }
 
 func (r *raw) Info() Info { return r.info }

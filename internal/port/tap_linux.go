@@ -67,6 +67,10 @@ func (t *tap) open(index, snap int) error {
 	if err := unix.SetsockoptSockFprog(t.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog); err != nil {
 		return fmt.Errorf("snapshot length: %w", err)
 	}
+	// The kernel takes a VLAN tag out of the frame; this leaves room to put it back.
+	if err := unix.SetsockoptInt(t.fd, unix.SOL_PACKET, unix.PACKET_RESERVE, tagBytes); err != nil {
+		return fmt.Errorf("room for VLAN tags: %w", err)
+	}
 	req := unix.TpacketReq3{Block_size: blockBytes, Block_nr: blockCount, Frame_size: frameBytes,
 		Frame_nr: blockBytes / frameBytes * blockCount, Retire_blk_tov: uint32(blockTimeout.Milliseconds())}
 	if err := unix.SetsockoptTpacketReq3(t.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &req); err != nil {
@@ -134,9 +138,12 @@ func (t *tap) frame() (Frame, bool) {
 	if t.loop && sll.Pkttype == unix.PACKET_OUTGOING {
 		return Frame{}, false
 	}
-	start := at + int(h.Mac)
-	return Frame{Data: t.ring[start : start+int(h.Snaplen) : start+int(h.Snaplen)],
-		At: time.Unix(int64(h.Sec), int64(h.Nsec)), Len: int(h.Len)}, true
+	start, end, size := at+int(h.Mac), at+int(h.Mac)+int(h.Snaplen), int(h.Len)
+	if h.Status&unix.TP_STATUS_VLAN_VALID != 0 && h.Snaplen >= addressBytes {
+		start, size = start-tagBytes, size+tagBytes
+		insertTag(t.ring[start:end], h.Hv1.Vlan_tpid, uint16(h.Hv1.Vlan_tci), h.Status&unix.TP_STATUS_VLAN_TPID_VALID != 0)
+	}
+	return Frame{Data: t.ring[start:end:end], At: time.Unix(int64(h.Sec), int64(h.Nsec)), Len: size}, true
 }
 
 func (t *tap) wait() error {

@@ -145,7 +145,7 @@ func findingParts(fs []result.Finding) []findingPart {
 	for _, part := range verdicts() {
 		p := findingPart{Title: part.title}
 		for _, g := range groups(fs, part.verdict) {
-			v := findingView{Rule: g.Rule, Class: part.class, Details: details(g.Finding)}
+			v := findingView{Rule: ruleName(g.Finding), Class: part.class, Details: details(g.Finding)}
 			for _, f := range g.seen {
 				v.Seen = append(v.Seen, seenView{f, percent(f.Confidence), grounds(f)})
 			}

@@ -49,6 +49,14 @@ func groups(fs []result.Finding, verdict string) []findingGroup {
 	return out
 }
 
+// ruleName names the rule of a finding, with its code in the rule base.
+func ruleName(f result.Finding) string {
+	if f.Code == "" {
+		return f.Rule
+	}
+	return f.Rule + " (" + f.Code + ")"
+}
+
 // findings shows each explanation with its evidence and what to do about it.
 func (t *text) findings(r *result.Result) {
 	for _, part := range verdicts() {
@@ -56,7 +64,7 @@ func (t *text) findings(r *result.Result) {
 			if i == 0 {
 				t.section(part.title)
 			}
-			t.line("  %s", printable(g.Rule))
+			t.line("  %s", printable(ruleName(g.Finding)))
 			for _, f := range g.seen {
 				t.seen(f)
 			}
