@@ -4,7 +4,10 @@ module github.com/linerate/linerate/test/interop
 
 go 1.26.7
 
-require github.com/rclone/rclone v1.76.0
+require (
+	github.com/jlaffaye/ftp v0.2.4
+	github.com/rclone/rclone v1.76.0
+)
 
 require (
 	github.com/Max-Sum/base32768 v0.0.0-20230304063302-18e6ce5945fd // indirect
@@ -18,7 +21,6 @@ require (
 	github.com/go-chi/chi/v5 v5.5.0 // indirect
 	github.com/go-darwin/apfs v0.0.0-20211011131704-f84b94dbf348 // indirect
 	github.com/go-ole/go-ole v1.3.0 // indirect
-	github.com/jlaffaye/ftp v0.2.4 // indirect
 	github.com/jzelinskie/whirlpool v0.0.0-20201016144138-0675e54bb004 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/lanrat/extsort v1.5.0 // indirect

@@ -1,4 +1,4 @@
-// Package interop runs rclone's own suite for FTP backends against our server.
+// Package interop runs other people's suites and clients against our server.
 package interop
 
 import (
