@@ -4,7 +4,7 @@
 GO      ?= go
 PLATFORMS = linux/amd64 linux/arm64 linux/arm/7 linux/mipsle linux/ppc64 linux/riscv64 windows/amd64 darwin/arm64
 
-.PHONY: run build test peers lint generate fresh unit race cross bench interop clean
+.PHONY: run build test peers lint generate fresh unit race cross bench interop lab clean
 
 run: build
 	bin/linerate ladder --out bin/ladder.html
@@ -49,6 +49,10 @@ cross:
 # rclone's own suite against our FTP server; the first run fetches its modules.
 interop:
 	sh test/interop.sh
+
+# What needs another kernel, in a QEMU guest; the first run fetches that kernel.
+lab:
+	sh test/lab.sh
 
 bench:
 	sh test/bench.sh

@@ -28,6 +28,7 @@ func calls() []Ability {
 		outcome(privileges, "AF_XDP socket", "frames past the stack", openSocket(unix.AF_XDP, unix.SOCK_RAW), "", "a kernel with CONFIG_XDP_SOCKETS; AF_PACKET is used instead"),
 		outcome(privileges, "BPF programs", "the fast path and the NAPI meter", loadXDP(), "an XDP program loads", "a kernel with CONFIG_BPF_SYSCALL"),
 		outcome(sockets, "MSG_ZEROCOPY", "send without copying", onTCP(unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1), "", "a kernel since 4.14"),
+		outcome(sockets, "TLS socket (TCP_ULP)", "FTPS downloads encrypted by sendfile", host.OnThread(upgradeTLS), "", "modprobe tls, where the kernel has CONFIG_TLS; Go's own TLS is used instead"),
 		outcome(sockets, "UDP segmentation", "many datagrams with one call", segmentUDP(), "", "a kernel since 4.18"),
 		outcome(sockets, "sendfile", "serve files without copying", sendfile(), "", ""),
 		outcome(sockets, "splice", "store uploads without copying", splice(), "", ""),
@@ -100,6 +101,27 @@ func segmentUDP() error {
 	}
 	defer unix.Close(fd)
 	return unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, 1400)
+}
+
+// upgradeTLS makes a connected socket one of TLS, on a thread that ends: it
+// gives up the capability by which the kernel would load the module.
+func upgradeTLS() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var caps [2]unix.CapUserData // for 64 capabilities
+	if err := unix.Capget(&header, &caps[0]); err != nil {
+		return err
+	}
+	caps[0].Effective &^= 1 << unix.CAP_NET_ADMIN
+	if err := unix.Capset(&header, &caps[0]); err != nil {
+		return err
+	}
+	return onPair(func(fd int) error {
+		err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_ULP, "tls")
+		if err == unix.ENOENT {
+			return fmt.Errorf("module tls is not there: %w", err)
+		}
+		return err
+	})
 }
 
 // loadXDP loads "r0 = XDP_PASS; exit" and lets go of it.

@@ -58,11 +58,12 @@ type Way string
 // TCP_ZEROCOPY_RECEIVE aren't among them: where they would pay, sendfile and
 // splice do already.
 const (
-	WayCopy     Way = "copy"
-	WaySendfile Way = "sendfile" // file to socket inside the kernel
-	WaySplice   Way = "splice"   // socket to file through a pipe of pages
-	WayMapped   Way = "mapped"   // to or from the store's own memory
-	WayDiscard  Way = "discard"  // dropped in the kernel (MSG_TRUNC)
+	WayCopy      Way = "copy"
+	WaySendfile  Way = "sendfile"   // file to socket inside the kernel
+	WayKernelTLS Way = "kernel TLS" // the same, encrypted on the way
+	WaySplice    Way = "splice"     // socket to file through a pipe of pages
+	WayMapped    Way = "mapped"     // to or from the store's own memory
+	WayDiscard   Way = "discard"    // dropped in the kernel (MSG_TRUNC)
 )
 
 // Send sends what r holds to c, ends the stream (close_notify, FIN) and leaves

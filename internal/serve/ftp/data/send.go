@@ -23,10 +23,18 @@ func (t *transfer) send(r io.Reader) error {
 	if err := t.tune(false); err != nil {
 		return err
 	}
-	if tcp, ok := t.conn.(*net.TCPConn); ok && !t.opt.Copy {
-		if extents := extentsOf(r); extents != nil {
+	if extents := extentsOf(r); extents != nil && !t.opt.Copy {
+		switch c := t.conn.(type) {
+		case *net.TCPConn:
 			t.way = WaySendfile
-			return t.sendExtents(tcp, extents)
+			return t.sendExtents(c, extents)
+		case *TLSConn:
+			if tcp, err := c.toKernel(); err == nil {
+				t.way = WayKernelTLS
+				err := t.sendExtents(tcp, extents)
+				c.gather.kernel.payload = t.bytes.Load()
+				return err
+			}
 		}
 	}
 	if lent, ok := r.(io.WriterTo); ok && !t.opt.Copy {

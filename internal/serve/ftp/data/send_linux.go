@@ -56,6 +56,10 @@ func (t *transfer) sendfile(dst syscall.RawConn, src int, e store.Extent) error 
 		err := dst.Write(func(fd uintptr) bool {
 			for {
 				n, serr = unix.Sendfile(int(fd), src, &off, size)
+				if serr == unix.EAGAIN && t.way == WayKernelTLS {
+					serr = uncork(int(fd))
+					return true
+				}
 				if serr != unix.EINTR {
 					return serr != unix.EAGAIN
 				}
@@ -66,6 +70,8 @@ func (t *transfer) sendfile(dst syscall.RawConn, src int, e store.Extent) error 
 			return fmt.Errorf("send: %w", err)
 		case serr != nil:
 			return fmt.Errorf("send: sendfile: %w", serr)
+		case n < 0 && t.way == WayKernelTLS:
+			continue // it has waited in the kernel
 		case n == 0:
 			return fmt.Errorf("read from the store: file ends %d bytes early: %w", end-off, io.ErrUnexpectedEOF)
 		}

@@ -15,24 +15,31 @@ import (
 // record holds 16 KiB at most (RFC 8446 5.1); here records are gathered into
 // large writes and read ahead in large reads, for a system call per record
 // costs more than its encryption. After the handshake, what Write took is only
-// sure to be on its way after Flush or CloseWrite.
+// sure to be on its way after Flush or CloseWrite. Files are sent by the
+// kernel's TLS, where it has that.
 type TLSConn struct {
 	*tls.Conn
 	gather *gather
 }
 
 // TLSServer does the handshake as the server over c. It fails when ctx ends.
+// It uses a clone of conf: what should resume sessions of another connection
+// needs WrapSession, UnwrapSession or SetSessionTicketKeys.
 func TLSServer(ctx context.Context, c net.Conn, conf *tls.Config) (*TLSConn, error) {
-	return secure(ctx, c, conf, tls.Server)
+	return secure(ctx, c, conf, tls.Server, "SERVER_TRAFFIC_SECRET_0")
 }
 
 // TLSClient does the handshake as the client over c. It fails when ctx ends.
 func TLSClient(ctx context.Context, c net.Conn, conf *tls.Config) (*TLSConn, error) {
-	return secure(ctx, c, conf, tls.Client)
+	return secure(ctx, c, conf, tls.Client, "CLIENT_TRAFFIC_SECRET_0")
 }
 
-func secure(ctx context.Context, c net.Conn, conf *tls.Config, side func(net.Conn, *tls.Config) *tls.Conn) (*TLSConn, error) {
-	g := &gather{Conn: c}
+func secure(ctx context.Context, c net.Conn, conf *tls.Config, side func(net.Conn, *tls.Config) *tls.Conn, label string) (*TLSConn, error) {
+	g := &gather{Conn: c, secret: writeSecret{label: label}}
+	if kernelTLS && conf.KeyLogWriter == nil { // else the secret is the caller's
+		conf = conf.Clone()
+		conf.KeyLogWriter = &g.secret
+	}
 	t := &TLSConn{side(g, conf), g}
 	if err := t.HandshakeContext(ctx); err != nil {
 		g.free()
@@ -53,13 +60,20 @@ func (t *TLSConn) Flush() error { return t.gather.flush() }
 
 // CloseWrite sends what is gathered, close_notify (RFC 8446 6.1) and FIN.
 func (t *TLSConn) CloseWrite() error {
-	if err := errors.Join(t.Conn.CloseWrite(), t.gather.flush()); err != nil {
+	if err := t.closeNotify(); err != nil {
 		return err
 	}
 	if h, ok := t.gather.Conn.(interface{ CloseWrite() error }); ok {
 		return h.CloseWrite()
 	}
 	return nil
+}
+
+func (t *TLSConn) closeNotify() error {
+	if k := t.gather.kernel; k != nil {
+		return k.closeNotify()
+	}
+	return errors.Join(t.Conn.CloseWrite(), t.gather.flush())
 }
 
 // Close closes the connection below. It sends no close_notify, which only
@@ -86,6 +100,11 @@ type gather struct {
 	wmu sync.Mutex
 	w   []byte // gathered; nil until start and after free
 	wb  *[gatherSize]byte
+
+	secret    writeSecret
+	handshake []byte        // sent before start
+	used      bool          // crypto/tls has sent since
+	kernel    *kernelSender // sends instead of crypto/tls, once set
 
 	rmu sync.Mutex
 	r   []byte // read ahead
@@ -117,9 +136,16 @@ func (g *gather) start() {
 func (g *gather) Write(p []byte) (int, error) {
 	g.wmu.Lock()
 	defer g.wmu.Unlock()
-	if g.wb == nil {
+	switch {
+	case g.kernel != nil:
+		return 0, errKernelSends
+	case g.wb == nil:
+		if kernelTLS {
+			g.handshake = append(g.handshake, p...)
+		}
 		return g.Conn.Write(p)
 	}
+	g.used = true
 	if len(g.w)+len(p) > gatherSize {
 		if err := g.flushLocked(); err != nil {
 			return 0, err
@@ -172,6 +198,7 @@ func (g *gather) Read(p []byte) (int, error) {
 // waits in it any more.
 func (g *gather) free() {
 	g.wmu.Lock()
+	g.secret.forget()
 	if g.wb != nil {
 		gatherBuffers.Put(g.wb)
 		g.w, g.wb = nil, nil
