@@ -95,7 +95,7 @@ func (k *trafficKey) cryptoInfo() ([]byte, error) {
 }
 
 // closeNotify sends close_notify (RFC 8446 6.1) and waits until TCP has all
-// records: FIN would overtake those that the kernel still holds back because
+// records: FIN could overtake those that the kernel still holds back because
 // the send buffer was full, and cut the stream off.
 func (s *kernelSender) closeNotify() error {
 	if s.closed {
@@ -147,9 +147,9 @@ func (s *kernelSender) alert(fd int) error {
 }
 
 // uncork sends the segment that sendfile(2) began and holds back for more: TLS
-// in the kernel waits for room in the send buffer without that (until Linux
-// 6.5 at least), for ever if the segment is all that fills it. Nor does it
-// always wake the poller up; so uncork and another sendfile follow each wait.
+// in the kernel (6.1) waits for room in the send buffer without that, for ever
+// if the segment is all that fills it. Nothing would wake the poller up then;
+// so uncork and another sendfile follow each wait.
 func uncork(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) }
 
 // unsent returns how many bytes of records TCP has not got yet.
