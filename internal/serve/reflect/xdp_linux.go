@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
+	"github.com/linerate/linerate/internal/port"
 	"github.com/linerate/linerate/result"
 )
 
@@ -47,17 +48,8 @@ func (r *Reflector) attach(ifname string, o Options) error {
 	if err := spec.LoadAndAssign(&r.objs, nil); err != nil {
 		return fmt.Errorf("load (it needs CAP_BPF and CAP_NET_ADMIN): %w", err)
 	}
-	for _, m := range []struct {
-		name  string
-		flags link.XDPAttachFlags
-	}{{"driver", link.XDPDriverMode}, {"stack", link.XDPGenericMode}} {
-		r.link, err = link.AttachXDP(link.XDPOptions{Program: r.objs.Reflect, Interface: ifi.Index, Flags: m.flags})
-		if err == nil {
-			r.Mode = m.name
-			return nil
-		}
-	}
-	return fmt.Errorf("attach: %w", err)
+	r.link, r.Mode, err = port.AttachXDP(r.objs.Reflect, ifi.Index)
+	return err
 }
 
 // configure writes the program's constants.

@@ -10,6 +10,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"github.com/linerate/linerate/internal/port"
 )
 
 // sink counts frames in the kernel and drops them.
@@ -49,21 +51,12 @@ func (s *sink) open(ifname string) error {
 	if err := spec.LoadAndAssign(&s.objs, nil); err != nil {
 		return fmt.Errorf("load (it needs CAP_BPF and CAP_NET_ADMIN): %w", err)
 	}
-	for _, m := range []struct {
-		name  string
-		flags link.XDPAttachFlags
-	}{{"XDP in the driver", link.XDPDriverMode}, {"XDP in the stack", link.XDPGenericMode}} {
-		s.link, err = link.AttachXDP(link.XDPOptions{Program: s.objs.Sink, Interface: ifi.Index, Flags: m.flags})
-		if err == nil {
-			s.mode = m.name
-			return nil
-		}
-	}
-	return fmt.Errorf("attach: %w", err)
+	s.link, s.mode, err = port.AttachXDP(s.objs.Sink, ifi.Index)
+	return err
 }
 
 // Name says what it is.
-func (s *sink) Name() string { return s.mode }
+func (s *sink) Name() string { return "XDP in the " + s.mode }
 
 // Reset forgets everything counted.
 func (s *sink) Reset() error {
