@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -134,6 +135,47 @@ func TestExplainAdvisesSettings(t *testing.T) {
 			if _, ofPort := lever.Find(h, id+"@eth0"); ofBox != nil && ofPort != nil {
 				t.Errorf("%s advises %s: %v", r.ID, a.Lever, ofBox)
 			}
+		}
+	}
+}
+
+// tune advise turns the same explanations into settings of this box and the
+// command that applies them.
+func TestTuneAdvise(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "board.yaml")
+	board := "protocol: tcp\nlink.speed: 1Gbit/s\ngoodput: 23MB/s\ntcp.window: 8192\ntcp.rtt: 356us\n"
+	if err := os.WriteFile(file, []byte(board), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run(t.Context(), cli{strings.NewReader(""), &out, &errs}, []string{"tune", "advise", "--facts", file})
+	if runtime.GOOS != "linux" {
+		if code != exitUnsupported {
+			t.Fatalf("exit status %d: %s", code, errs.String())
+		}
+		return
+	}
+	if code != exitDone || !strings.Contains(out.String(), "sysctl.net.ipv4.tcp_rmem") || !strings.Contains(out.String(), "tcp.window-limited") {
+		t.Errorf("exit status %d\n%s%s", code, out.String(), errs.String())
+	}
+	if code := run(t.Context(), cli{strings.NewReader(""), &out, &errs}, []string{"tune", "advise"}); code != exitUsage {
+		t.Errorf("without files: exit status %d, want %d", code, exitUsage)
+	}
+}
+
+// What is roomy enough is not made smaller.
+func TestAdviceNeverShrinksBuffers(t *testing.T) {
+	for _, c := range []struct {
+		id, now, want string
+		enough        bool
+	}{
+		{"sysctl.net.ipv4.tcp_rmem", "4096 131072 33554432", "4096 65536 262144", true},
+		{"sysctl.net.ipv4.tcp_rmem", "4096 8192 8192", "4096 65536 262144", false},
+		{"sysctl.net.core.netdev_budget", "600", "300", false},
+		{"sysctl.net.core.rmem_max", "212992", "one for each core", false},
+	} {
+		if got := roomier(c.id, c.now, c.want); got != c.enough {
+			t.Errorf("%s at %q against %q: %v, want %v", c.id, c.now, c.want, got, c.enough)
 		}
 	}
 }

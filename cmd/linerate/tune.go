@@ -27,7 +27,7 @@ journal before it is made; unless it is confirmed within two minutes it undoes i
 		Args: noArgs,
 	}
 	cmd.PersistentFlags().StringVar(&o.dir, "state", lever.StateDir(), "`DIR` of the journals")
-	cmd.AddCommand(newTuneShow(c), newTuneApply(c, o), newTuneConfirm(c, o), newTuneRollback(c, o), newTuneHistory(c, o),
+	cmd.AddCommand(newTuneShow(c), newTuneAdvise(c), newTuneApply(c, o), newTuneConfirm(c, o), newTuneRollback(c, o), newTuneHistory(c, o),
 		newTunePersist(c, o), newTuneWatchdog(o))
 	return cmd
 }
