@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary stand in for linerate where a test needs a
-// server in a process of its own.
+// TestMain lets the test binary stand in for linerate where a test needs it as
+// a process of its own: a server, a dead-man timer.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "serve" {
+	if len(os.Args) > 1 && (os.Args[1] == "serve" || os.Args[1] == "tune") {
 		main()
 		return
 	}
