@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rsa"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -80,16 +79,12 @@ func (s *Server) Serve(ctx context.Context) error {
 	waiting := make(chan struct{}, maxWaiting)
 	var accepted int64
 	for {
-		conn, err := s.tcp.Accept()
+		conn, err := stream.Accept(ctx, s.tcp, s.Log)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, net.ErrClosed):
+		case err != nil:
 			return fmt.Errorf("iperf3 server: %w", err)
-		case err != nil: // out of descriptors, or the client left already
-			s.Log.Warn("accept", "err", err)
-			time.Sleep(10 * time.Millisecond)
-			continue
 		}
 		select {
 		case waiting <- struct{}{}:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	wire "github.com/linerate/linerate/internal/wire/netperf"
+	"github.com/linerate/linerate/internal/workload/stream"
 	"github.com/linerate/linerate/result"
 )
 
@@ -80,16 +81,12 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	places := make(chan struct{}, limit)
 	for {
-		conn, err := s.ln.Accept()
+		conn, err := stream.Accept(ctx, s.ln, s.Log)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, net.ErrClosed):
+		case err != nil:
 			return fmt.Errorf("netperf server: %w", err)
-		case err != nil: // out of descriptors, or the client left already
-			s.Log.Warn("accept", "err", err)
-			time.Sleep(10 * time.Millisecond)
-			continue
 		}
 		select {
 		case places <- struct{}{}:
