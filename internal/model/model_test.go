@@ -155,22 +155,6 @@ func simulate(r *rand.Rand, mode Pacing, rate, timer, threshold float64) float64
 	return frames / interrupts
 }
 
-func TestFit(t *testing.T) {
-	var ps []Point
-	for _, x := range []float64{64, 128, 256, 512, 1024} {
-		ps = append(ps, Point{x, 16.71e-6 + 4.01e-9*x})
-	}
-	f, err := Fit(ps)
-	if err != nil || math.Abs(f.A/16.71e-6-1) > 1e-9 || math.Abs(f.B/4.01e-9-1) > 1e-9 || f.Max > 1e-9 {
-		t.Errorf("%+v, %v", f, err)
-	}
-	for _, bad := range [][]Point{nil, {{1, 1}}, {{1, 1}, {1, 2}}, {{1, 0}, {2, 1}}} {
-		if _, err := Fit(bad); err == nil {
-			t.Errorf("%v was fitted", bad)
-		}
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	for _, n := range Boards() {
 		b, _ := boards.ReadFile("boards/" + n + ".yaml")
