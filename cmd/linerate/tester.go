@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -332,6 +331,3 @@ func (r *rig) ends() []result.End {
 	return []result.End{{Role: "tester", Host: hostname(), Facts: map[string]string{
 		"send": r.o.out + ", " + r.sender.Name(), "count": r.o.in + ", " + r.sink.Name(), "line": result.FormatBits(r.o.lineRate)}}}
 }
-
-// drainStrict is how long to wait for late frames (RFC 2544 section 23).
-const drainStrict = 2 * time.Second

@@ -16,7 +16,7 @@ type phases struct {
 	settle, drain, rest time.Duration // before, for late frames, after
 }
 
-func strictPhases() phases { return phases{2 * time.Second, drainStrict, 5 * time.Second} }
+func strictPhases() phases { return phases{2 * time.Second, 2 * time.Second, 5 * time.Second} }
 func quickPhases() phases  { return phases{0, 500 * time.Millisecond, 0} }
 
 // measurer performs trials on a rig.

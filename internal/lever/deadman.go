@@ -3,7 +3,6 @@ package lever
 import (
 	"fmt"
 	"os"
-	"time"
 )
 
 // Arm starts exe with args as a process of its own session, which shall wait
@@ -24,6 +23,3 @@ func Arm(exe string, args ...string) error {
 	}
 	return p.Release()
 }
-
-// Due says when the dead-man timer of h fires.
-func (h History) Due(within time.Duration) time.Time { return h.Start.Add(within) }

@@ -103,12 +103,10 @@ func Kinds() []Kind {
 // Expand turns what a person names into setting IDs: an ID stands for itself,
 // an interface for every setting it has.
 func Expand(h host.Host, name string) ([]string, error) {
-	if strings.ContainsAny(name, ".@") {
-		if _, err := fs.Stat(h, "link/"+name); err != nil {
+	if _, err := fs.Stat(h, "link/"+name); err != nil {
+		if strings.ContainsAny(name, ".@") {
 			return []string{name}, nil
 		}
-	}
-	if _, err := fs.Stat(h, "link/"+name); err != nil {
 		return nil, fmt.Errorf("%s: neither a setting nor an interface: %w", name, ErrNoLever)
 	}
 	var out []string

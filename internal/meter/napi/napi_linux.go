@@ -48,21 +48,18 @@ func (m *Meter) load() error {
 	if err := spec.Variables["ring_length"].Set(uint32(m.calls)); err != nil {
 		return err
 	}
-	// Without the kernel's type information the device's name cannot be found.
-	named, plain := spec.Programs["poll_named"], spec.Programs["poll_plain"]
-	err = spec.LoadAndAssign(&m.objs, nil)
-	poll := m.objs.PollNamed
-	if err != nil {
-		spec.Programs["poll_named"], spec.Programs["poll_plain"] = plain.Copy(), plain
+	if err := spec.LoadAndAssign(&m.objs, nil); err != nil {
+		// Without the kernel's type information the device's name cannot be
+		// found: the program that does not look for it takes the other's place.
+		spec.Programs["poll_named"] = spec.Programs["poll_plain"].Copy()
 		if again := spec.LoadAndAssign(&m.objs, nil); again != nil {
 			return fmt.Errorf("load: %w: %w", err, errUnsupported(err))
 		}
-		spec.Programs["poll_named"], poll = named, m.objs.PollPlain
 	}
 	if s, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME); err == nil {
 		m.stats = s
 	}
-	for name, p := range map[string]*ebpf.Program{"softirq_entry": m.objs.SoftirqEntry, "softirq_exit": m.objs.SoftirqExit, "napi_poll": poll} {
+	for name, p := range map[string]*ebpf.Program{"softirq_entry": m.objs.SoftirqEntry, "softirq_exit": m.objs.SoftirqExit, "napi_poll": m.objs.PollNamed} {
 		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: p})
 		if err != nil {
 			return fmt.Errorf("attach to %s: %w: %w", name, err, errUnsupported(err))
