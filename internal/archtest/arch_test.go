@@ -28,7 +28,7 @@ var levels = []struct {
 }{
 	{"result", nil},
 	{"internal/host/...", []string{"result"}},
-	{"internal/port/...", []string{"result", "internal/wire/frame"}},
+	{"internal/port/...", []string{"result", "internal/wire/frame", "internal/wire/pcap"}},
 	{"internal/wire/...", []string{"result", "internal/wire/frame"}},
 	{"internal/meter/...", []string{"result", "internal/host/..."}},
 	{"internal/workload/...", []string{"result", "internal/host", "internal/port", "internal/wire/..."}},

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,11 @@ import (
 func TestConformance(t *testing.T) {
 	open := map[string]func(*testing.T) (from, to port.Port){
 		"memory":         func(*testing.T) (port.Port, port.Port) { return port.Memory(1500, 512) },
+		"capture file":   inFile,
+		"raw to TAP":     device(port.OpenRaw, false),
+		"TAP to raw":     device(port.OpenRaw, true),
+		"raw, jumbo":     jumbo(port.OpenRaw, port.OpenRaw),
+		"stamped":        pair(stamped, stamped),
 		"raw":            pair(port.OpenRaw, port.OpenRaw),
 		"raw to AF_XDP":  pair(port.OpenRaw, func(n string) (port.Port, error) { return port.OpenXDP(n, port.XDPOptions{}) }),
 		"AF_XDP to raw":  pair(func(n string) (port.Port, error) { return port.OpenXDP(n, port.XDPOptions{SendOnly: true}) }, port.OpenRaw),
@@ -34,6 +40,44 @@ func TestConformance(t *testing.T) {
 			carry(t, from, to)
 			silent(t, to)
 		})
+	}
+}
+
+// inFile writes a capture file and follows it.
+func inFile(t *testing.T) (port.Port, port.Port) {
+	name := filepath.Join(t.TempDir(), "frames.pcap")
+	from, err := port.OpenFile(name, 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := port.OpenFile(name, 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return from, to
+}
+
+// device opens a TAP and the same interface from the stack's side; inward sends
+// into the stack.
+func device(stack opener, inward bool) func(*testing.T) (port.Port, port.Port) {
+	return func(t *testing.T) (port.Port, port.Port) {
+		e := testnet.End{Namespace: testnet.NewNamespace(t, "tap"), Interface: "tap0"}
+		p := in(t, e, port.OpenTAP)
+		other := in(t, e, stack)
+		if inward {
+			return p, other
+		}
+		return other, p
+	}
+}
+
+func stamped(name string) (port.Port, error) { return port.OpenStamped(name, false) }
+
+// jumbo is pair on a link of jumbo frames.
+func jumbo(a, b opener) func(*testing.T) (port.Port, port.Port) {
+	return func(t *testing.T) (port.Port, port.Port) {
+		l := testnet.NewPair(t, testnet.LinkOptions{Bare: true, MTU: testnet.JumboMTU})
+		return in(t, l.A, a), in(t, l.B, b)
 	}
 }
 
@@ -73,6 +117,9 @@ func carry(t *testing.T, from, to port.Port) {
 	t.Helper()
 	const total = 5000
 	sizes := []int{60, 64, 128, 1000, 1513, 1514}
+	if from.Info().MTU > 1500 {
+		sizes = append(sizes, 3500, 4092, 9014)
+	}
 	into := make([]port.Frame, 64)
 	got, next := 0, 0
 	for deadline := time.Now().Add(20 * time.Second); got < total; {
@@ -121,6 +168,140 @@ func silent(t *testing.T, p port.Port) {
 		}
 	}
 	t.Error("Recv of nothing never came back")
+}
+
+// What was there before is read, not written.
+func TestFileThatWasThere(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "frames.pcap")
+	w, err := port.OpenFile(name, 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.Send([]port.Frame{{Data: frame(1, 64)}}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := port.OpenFile(name, 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := r.Send([]port.Frame{{Data: frame(2, 64)}}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("write to a file that was there: %v, want ErrUnsupported", err)
+	}
+	into := make([]port.Frame, 4)
+	if n, err := r.Recv(into); n != 1 || err != nil || !bytes.Equal(into[0].Data, frame(1, 64)) {
+		t.Errorf("read %d frames, %v", n, err)
+	}
+	bad := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(bad, []byte("these are no frames at all, only text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err = port.OpenFile(bad, 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for range 20 {
+		if _, err = r.Recv(into); !errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+	}
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("text as a capture: %v", err)
+	}
+}
+
+// A TUN carries bare packets both ways: a datagram of the stack, and our answer.
+func TestTUN(t *testing.T) {
+	e := testnet.End{Namespace: testnet.NewNamespace(t, "tun"), Interface: "tun0"}
+	p := in(t, e, port.OpenTUN)
+	defer p.Close()
+	if p.Info().Link != 101 {
+		t.Errorf("link type %d, want that of bare packets", p.Info().Link)
+	}
+	if out, err := e.Namespace.Run(t.Context(), testnet.NeedTool(t, "ip"), "addr", "add", "198.18.9.1/24", "dev", "tun0"); err != nil {
+		t.Fatal(out, err)
+	}
+	c, err := e.Namespace.DialContext(t.Context(), "udp4", "198.18.9.2:7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("echo")); err != nil {
+		t.Fatal(err)
+	}
+	into := make([]port.Frame, 4)
+	for range 20 {
+		n, _ := p.Recv(into) // a deadline is waited for again
+		for _, f := range into[:n] {
+			if f.Data[0] != 0x45 || !bytes.HasSuffix(f.Data, []byte("echo")) {
+				continue // the stack's own, as of IPv6
+			}
+			back := bytes.Clone(f.Data)
+			copy(back[12:], f.Data[16:20])
+			copy(back[16:], f.Data[12:16])
+			copy(back[20:], f.Data[22:24])
+			copy(back[22:], f.Data[20:22])
+			if n, err := p.Send([]port.Frame{{Data: back}}); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+			if err := c.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			answer := make([]byte, 16)
+			if n, err := c.Read(answer); err != nil || string(answer[:n]) != "echo" {
+				t.Errorf("answer %q, %v", answer[:n], err)
+			}
+			return
+		}
+	}
+	t.Error("the datagram did not reach the TUN")
+}
+
+// A frame's departure comes before its arrival, by the kernel's clock; veth has
+// no clock of its own, and says so.
+func TestStamps(t *testing.T) {
+	l := testnet.NewPair(t, testnet.LinkOptions{Bare: true})
+	from, to := in(t, l.A, stamped).(port.Stamped), in(t, l.B, stamped)
+	defer from.Close()
+	defer to.Close()
+	if err := l.A.Namespace.Do(func() error {
+		s, err := port.StampingOf(l.A.Interface)
+		if s.Hardware || err != nil {
+			t.Errorf("veth stamps in hardware: %+v, %v", s, err)
+		}
+		_, err = port.OpenStamped(l.A.Interface, true)
+		if err == nil {
+			t.Error("veth's hardware stamps could be switched on")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now()
+	if n, err := from.Send([]port.Frame{{Data: frame(0, 64)}}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	left, err := from.Departure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	into := make([]port.Frame, 16)
+	for range 10 {
+		n, _ := to.Recv(into) // a deadline is waited for again
+		for _, f := range into[:n] {
+			if bytes.Equal(f.Data, frame(0, 64)) {
+				if f.At.Before(left) || left.Before(before) || f.At.After(time.Now()) {
+					t.Errorf("sent at %v after %v, received at %v", left, before, f.At)
+				}
+				return
+			}
+		}
+	}
+	t.Error("the frame did not come")
 }
 
 func TestClosedMemory(t *testing.T) {

@@ -15,10 +15,11 @@ import (
 // raw is a Port on a packet socket that sends and receives many frames a call.
 // On veth it sends faster than a transmit ring does.
 type raw struct {
-	info Info
-	fd   int
-	in   messages
-	out  messages
+	info   Info
+	fd     int
+	stamps bool // frames received carry their time
+	in     messages
+	out    messages
 }
 
 // messages are the arguments of sendmmsg(2) and recvmmsg(2).
@@ -26,7 +27,7 @@ type messages struct {
 	head []mmsghdr
 	iov  []unix.Iovec
 	mem  []byte // receive buffers, one behind the other
-	ctl  []byte // of PACKET_AUXDATA
+	ctl  []byte // of PACKET_AUXDATA, and of time stamps where these are asked for
 }
 
 // The kernel takes a VLAN tag out of the frame; a receive buffer leaves room to
@@ -79,7 +80,7 @@ func networkOrder(v uint16) uint16 {
 // size prepares n messages with a buffer of each bytes, if not 0.
 func (m *messages) size(n, each int) {
 	m.head, m.iov, m.mem = make([]mmsghdr, n), make([]unix.Iovec, n), make([]byte, n*each)
-	m.ctl = make([]byte, n*controlBytes)
+	m.stamped(0)
 	for i := range m.head {
 		if each > 0 {
 			m.iov[i].Base = &m.mem[i*each+tagBytes]
@@ -90,12 +91,22 @@ func (m *messages) size(n, each int) {
 	}
 }
 
-// wantControl asks for the tag beside each frame; the kernel has overwritten
-// the length of what it gave last time.
+// stamped leaves room of so many bytes for the time stamp beside each frame.
+func (m *messages) stamped(bytes int) { m.ctl = make([]byte, len(m.head)*(controlBytes+bytes)) }
+
+// control is what the kernel told beside the i-th frame.
+func (m *messages) control(i int) []byte {
+	each := len(m.ctl) / len(m.head)
+	return m.ctl[i*each : i*each+int(m.head[i].hdr.Controllen)]
+}
+
+// wantControl asks for the tag and the stamp beside each frame; the kernel has
+// overwritten the length of what it gave last time.
 func (m *messages) wantControl() {
+	each := len(m.ctl) / len(m.head)
 	for i := range m.head {
-		m.head[i].hdr.Control = &m.ctl[i*controlBytes]
-		m.head[i].hdr.SetControllen(controlBytes)
+		m.head[i].hdr.Control = &m.ctl[i*each]
+		m.head[i].hdr.SetControllen(each)
 	}
 }
 
@@ -104,7 +115,7 @@ func (m *messages) frame(i int) []byte {
 	each := len(m.mem) / len(m.head)
 	b := m.mem[i*each : i*each+tagBytes+int(m.head[i].len)]
 	b = b[:len(b):len(b)]
-	aux := auxiliary(m.ctl[i*controlBytes : i*controlBytes+int(m.head[i].hdr.Controllen)])
+	aux := auxiliary(m.control(i))
 	if aux.Status&unix.TP_STATUS_VLAN_VALID == 0 || len(b) < tagBytes+addressBytes {
 		return b[tagBytes:]
 	}
@@ -151,13 +162,18 @@ func (r *raw) Recv(into []Frame) (int, error) {
 			for i := range int(n) {
 				b := r.in.frame(i)
 				into[i] = Frame{Data: b, At: now, Len: len(b)}
+				if r.stamps {
+					if at := stampIn(r.in.control(i)); !at.IsZero() {
+						into[i].At = at
+					}
+				}
 			}
 			return int(n), nil
-		case e != 0 && e != unix.EAGAIN && e != unix.EINTR:
+		case e != 0 && e != unix.EAGAIN && e != unix.EINTR && e != unix.ENETDOWN: // a link that is down may come up again
 			return 0, fmt.Errorf("port: receive on %s: %w", r.info.Name, e)
 		}
 		p := []unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN}}
-		if n, err := unix.Poll(p, 100); err == nil && n == 0 {
+		if n, err := unix.Poll(p, int(patience.Milliseconds())); err == nil && n == 0 {
 			return 0, fmt.Errorf("port: %s: %w", r.info.Name, os.ErrDeadlineExceeded)
 		} else if err != nil && !errors.Is(err, unix.EINTR) {
 			return 0, fmt.Errorf("port: poll %s: %w", r.info.Name, err)

@@ -148,7 +148,7 @@ func (t *tap) frame() (Frame, bool) {
 
 func (t *tap) wait() error {
 	p := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(p, 100)
+	n, err := unix.Poll(p, int(patience.Milliseconds()))
 	switch {
 	case errors.Is(err, unix.EINTR):
 		return nil

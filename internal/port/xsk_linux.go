@@ -125,7 +125,7 @@ func (x *xsk) Recv(into []Frame) (int, error) {
 			return n, nil
 		}
 		p := []unix.PollFd{{Fd: int32(x.fd), Events: unix.POLLIN}}
-		switch n, err := unix.Poll(p, 100); {
+		switch n, err := unix.Poll(p, int(patience.Milliseconds())); {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return 0, fmt.Errorf("port: poll %s: %w", x.info.Name, err)

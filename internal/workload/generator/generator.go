@@ -18,6 +18,7 @@ type Sender interface {
 type Receiver interface {
 	Name() string
 	Reset() error
+	Watch(from uint64) error // notes arrival times until Reset, and counts apart from a sequence number of each flow on
 	Counts() (Received, error)
 	Close() error
 }

@@ -255,7 +255,7 @@ func TestTappedCounts(t *testing.T) {
 		SourceIP: netip.MustParseAddr("198.18.1.2"), DestIP: netip.MustParseAddr("198.19.1.2")}
 	s := &ported{p, p.template(), a}
 	one := func(n uint64, spoil int) {
-		f := s.fill(make([]byte, 60), n, time.Now())
+		f := s.fill(make([]byte, 60), n)
 		if spoil > 0 {
 			f[spoil] ^= 1
 		}
@@ -291,6 +291,16 @@ func TestTappedCounts(t *testing.T) {
 	}
 	if got := counts(t, r); got.Frames != 0 {
 		t.Errorf("after Reset: %s", brief(got))
+	}
+	if err := r.Watch(2); err != nil {
+		t.Fatal(err)
+	}
+	one(0, 0)
+	one(2, 0)
+	counts(t, r)
+	one(10, 0)
+	if got := counts(t, r); got.Silence < 50*time.Millisecond || got.LostAt != got.SilenceEnd || got.After != 1 {
+		t.Errorf("silence of %v until %d, lost at %d, %d after: %s", got.Silence, got.SilenceEnd, got.LostAt, got.After, brief(got))
 	}
 }
 

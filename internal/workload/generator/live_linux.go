@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"net"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 )
 
-//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu -I../../wire/frame" -type sending -type received -target bpfel,bpfeb program bpf/generator.bpf.c
+//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu -I../../wire/frame" -type sending -type received -type silence -target bpfel,bpfeb program bpf/generator.bpf.c
 
 // live makes frames in the kernel.
 type live struct {
@@ -30,7 +30,11 @@ type live struct {
 // veth the peer an XDP program or GRO: Prove tells. It needs CAP_BPF and
 // CAP_NET_ADMIN.
 func OpenLive(ifname string, p Profile, batch int) (Sender, error) {
-	if err := p.check(); err != nil {
+	err := p.check()
+	if n := slices.Max(p.Sizes); err == nil && n > MaxLive {
+		err = fmt.Errorf("frame size %d: frames made in the kernel have up to %d: %w", n, MaxLive, errors.ErrUnsupported)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("generator: %w", err)
 	}
 	ifi, err := net.InterfaceByName(ifname)
@@ -46,15 +50,21 @@ func (*live) Name() string { return "XDP live frames" }
 // Close does nothing: a program lives for a trial only.
 func (*live) Close() error { return nil }
 
-// batchFor trades rate for spacing: frames of one batch leave together.
+// batchFor returns how many frames the driver may take at once. A paced frame
+// that is in time goes alone all the same, and the rest of its batch is left
+// empty, at a cost of 40 ns each: what is overdue after a stall goes together.
 func (l *live) batchFor(rate float64) uint32 {
 	switch {
 	case l.batch > 0:
 		return l.batch
-	case rate == 0 || rate > 3e6:
+	case rate == 0:
 		return 64
-	case rate > 1.5e6:
+	case rate > 3e6:
+		return 16
+	case rate > 1.6e6:
 		return 4
+	case rate > 700e3:
+		return 2
 	}
 	return 1
 }
@@ -98,24 +108,30 @@ func (l *live) Send(ctx context.Context, load Load) (Sent, error) {
 
 	before := threadCPU()
 	var st programSending
+	batch, total := l.batchFor(load.Rate), slots(load.Frames, l.profile.Modifier.every(load.Rate))
 	for {
-		// A call takes 25 ms to end, so that the few runs in which a frame is
-		// not sent must not use up the repeats; the program keeps the count.
-		left := min(load.Frames-st.Sent+spareRuns, math.MaxUint32/2)
-		if load.Rate > 0 && load.Rate <= sleepRate && load.Burst <= 1 {
+		// A call takes 25 ms to end, so that the runs in which no frame is sent
+		// must not use up the repeats; the program keeps the count.
+		left := total - st.Sent + spareRuns
+		if load.Rate > 0 {
+			left *= uint64(batch)
+		}
+		left = min(left, math.MaxUint32/2)
+		if load.Rate > 0 && load.Rate <= sleepRate && load.Burst <= 1 && batch == 1 {
 			left = 1
 		}
 		if left == 1 && st.Start > 0 {
-			sleepUntil(st.Start + uint64(float64(st.Sent)/load.Rate*1e9) - sleepEarly)
+			sleepUntil(st.Start + uint64(load.schedule().due(st.Sent)) - sleepEarly)
 		}
-		err := runLive(objs.Generate.FD(), l.tmpl.frame, uint32(left), l.batchFor(load.Rate))
+		left -= left % uint64(batch) // the program counts places in whole batches
+		err := runLive(objs.Generate.FD(), l.tmpl.frame, uint32(left), batch)
 		if lookup := objs.Senders.Lookup(uint32(0), &st); lookup != nil {
 			return Sent{}, fmt.Errorf("generator: counters: %w", lookup)
 		}
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return l.sent(st, objs.Lateness, before), fmt.Errorf("generator: run: %w", err)
 		}
-		if st.Sent >= load.Frames || ctx.Err() != nil {
+		if st.Sent >= total || ctx.Err() != nil {
 			return l.sent(st, objs.Lateness, before), context.Cause(ctx)
 		}
 	}
@@ -154,55 +170,8 @@ func sleepUntil(ns uint64) {
 }
 
 func (l *live) sent(st programSending, lateness *ebpf.Map, before time.Duration) Sent {
-	s := Sent{Frames: st.Sent, Duration: time.Duration(st.Last - st.First), Slips: st.Slips,
+	s := Sent{Frames: st.Sent - st.Others, Others: st.Others, Stepped: st.Stepped, Duration: time.Duration(st.Last - st.First), Slips: st.Slips,
 		Slipped: time.Duration(st.SlippedNs), CPU: threadCPU() - before}
 	s.Late = readHistogram(lateness)
 	return s
-}
-
-// set writes the program's constants.
-func (l *live) set(spec *ebpf.CollectionSpec, load Load) error {
-	var header [9]uint64
-	for i := range header {
-		var word [8]byte
-		if 8*i < len(l.tmpl.frame) {
-			copy(word[:], l.tmpl.frame[8*i:])
-		}
-		header[i] = nativeUint64(word)
-	}
-	var mix [MaxMix]uint16
-	sizes := 0
-	if len(l.profile.Sizes) > 1 {
-		sizes = len(l.profile.Sizes)
-	}
-	for i, n := range l.profile.Sizes {
-		mix[i] = uint16(n - 4)
-	}
-	stamp := uint64(math.MaxUint64)
-	if l.profile.StampEvery > 0 {
-		stamp = uint64(l.profile.StampEvery - 1)
-	}
-	interval := uint64(0)
-	if load.Rate > 0 {
-		interval = uint64(math.Round(1e9 / load.Rate * (1 << 16)))
-	}
-	for name, v := range map[string]any{
-		"out_ifindex": uint32(l.out), "flow_mask": uint32(l.profile.Flows - 1), "flow_shift": uint32(bits.Len(uint(l.profile.Flows)) - 1),
-		"flow_base": uint32(l.profile.FirstFlow), "host_mask": uint32(max(l.profile.Hosts, 1) - 1), "header": header,
-		"words": l.tmpl.words, "pairs": l.tmpl.pairs, "payload_at": l.tmpl.payload, "port_at": l.tmpl.udp, "ip_at": l.tmpl.ip,
-		"ipv6": boolean(l.profile.SourceIP.Is6()), "stamp_mask": stamp, "limit": load.Frames, "interval_q16": interval, "late_max": uint64(LateMax), "gap_min": (interval - interval/8) >> 16,
-		"sizes": uint32(sizes), "size_mix": mix, "burst": uint32(load.Burst), "fault_every": l.profile.fault.every, "fault_kind": l.profile.fault.kind,
-	} {
-		if err := spec.Variables[name].Set(v); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func boolean(b bool) uint32 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -44,63 +45,128 @@ func (s *ported) Send(ctx context.Context, load Load) (Sent, error) {
 		buffers[i] = make([]byte, len(s.tmpl.frame))
 	}
 	var out Sent
+	every := s.profile.Modifier.every(load.Rate)
+	total, plan := slots(load.Frames, every), load.schedule()
 	var first, last, start time.Time
-	interval := 0.0
-	if load.Rate > 0 {
-		interval = 1e9 / load.Rate
-	}
-	for out.Frames < load.Frames && ctx.Err() == nil {
+	for n := uint64(0); n < total && ctx.Err() == nil; {
 		now := time.Now()
-		if out.Frames == 0 {
+		if n == 0 {
 			first, start = now, now
 		}
-		due := int(min(load.Frames-out.Frames, uint64(most)))
-		if interval > 0 {
-			// Everything whose time has come leaves in one call.
-			ready := int(float64(now.Sub(start))/interval) + 1 - int(out.Frames)
-			if due = min(due, ready); due <= 0 {
-				continue
-			}
-			late := now.Sub(start) - time.Duration(float64(out.Frames)*interval)
-			for range due {
-				out.Late.Add(uint64(max(0, late)))
-			}
-			if late > LateMax {
-				out.Slips++
-				out.Slipped += late
+		due := 0
+		// Everything whose time has come leaves in one call.
+		for due < most && n+uint64(due) < total && plan.due(group(n+uint64(due), load.Burst)) <= now.Sub(start) {
+			due++
+		}
+		if due == 0 {
+			continue
+		}
+		if plan.interval > 0 {
+			if late := out.late(now.Sub(start), plan, n, due); late > LateMax {
 				start = start.Add(late)
 			}
 		}
+		batch := frames[:0]
 		for i := range due {
-			buffers[i] = s.fill(buffers[i], out.Frames+uint64(i), now)
-			frames[i].Data = buffers[i]
+			if b := s.slot(buffers[i], n+uint64(i), every); b != nil {
+				batch = append(batch, port.Frame{Data: b})
+			}
 		}
-		n, err := s.port.Send(frames[:due])
-		out.Frames += uint64(n)
-		if n > 0 {
-			last = now
+		if err := s.hand(ctx, batch); err != nil {
+			return out, err
 		}
-		if err != nil {
-			return out, fmt.Errorf("generator: %w", err)
+		if n <= plan.stepAt && n+uint64(due) > plan.stepAt {
+			out.Stepped = monotonic()
 		}
+		n += uint64(due)
+		out.Frames = n
+		if every > 0 {
+			out.Others = n / every
+			out.Frames -= out.Others
+		}
+		last = now
 	}
 	out.Duration = last.Sub(first)
 	out.CPU = threadCPU() - before
 	return out, context.Cause(ctx)
 }
 
-// fill makes the n-th frame in b, as the program in the kernel does.
-func (s *ported) fill(b []byte, n uint64, now time.Time) []byte {
+// errStuck is wrapped by the error of a Port that takes no frame for a second.
+var errStuck = errors.New("the interface takes no frames: is its link up?")
+
+// hand gives all frames to the Port, which may take some at a time.
+func (s *ported) hand(ctx context.Context, frames []port.Frame) error {
+	moved := time.Now()
+	for len(frames) > 0 && ctx.Err() == nil {
+		n, err := s.port.Send(frames)
+		if err != nil {
+			return fmt.Errorf("generator: %w", err)
+		}
+		frames = frames[n:]
+		if n == 0 && time.Since(moved) > time.Second {
+			return fmt.Errorf("generator: %s: %w", s.Name(), errStuck)
+		}
+		if n > 0 {
+			moved = time.Now()
+		}
+	}
+	return nil
+}
+
+// group is the frame that frame n leaves together with: the first of its burst.
+func group(n uint64, burst int) uint64 {
+	if burst > 1 {
+		n -= n % uint64(burst)
+	}
+	return n
+}
+
+// late notes the lateness of n frames from the first on, and returns that of
+// the first.
+func (o *Sent) late(now time.Duration, plan schedule, first uint64, n int) time.Duration {
+	for i := range uint64(n) {
+		o.Late.Add(uint64(max(0, now-plan.due(first+i))))
+	}
+	late := now - plan.due(first)
+	if late > LateMax {
+		o.Slips++
+		o.Slipped += late
+	}
+	return late
+}
+
+// slot makes what leaves n-th, nil where that is left out.
+func (s *ported) slot(b []byte, n, every uint64) []byte {
+	if every == 0 {
+		return s.fill(b, n)
+	}
+	f := s.fill(b, n-n/every)
+	if n%every != every-1 {
+		return f
+	}
+	if s.profile.Modifier == Management {
+		return nil
+	}
+	for i := range s.profile.Dest {
+		f[i] = 0xff
+	}
+	f[s.tmpl.payload], f[s.tmpl.payload+1] = 0, 0 // not one of ours
+	return f
+}
+
+// fill makes the n-th test frame in b, as the program in the kernel does.
+func (s *ported) fill(b []byte, n uint64) []byte {
 	p := s.profile
 	b = b[:p.Sizes[n%uint64(len(p.Sizes))]-frame.FCS]
 	copy(b, s.tmpl.frame)
-	flow := uint16(p.FirstFlow) + uint16(n%uint64(p.Flows))
-	sig := frame.Signature{Flow: flow, Sequence: n / uint64(p.Flows)}
+	round := n / uint64(p.Flows)
+	flow := uint16(uint64(p.FirstFlow) + p.order(n%uint64(p.Flows), round))
+	sig := frame.Signature{Flow: flow, Sequence: round}
 	if p.StampEvery > 0 && sig.Sequence%uint64(p.StampEvery) == 0 {
 		sig.Stamp = monotonic()
 	}
 	ip, udp := b[s.tmpl.ip:s.tmpl.udp], b[s.tmpl.udp:]
-	binary.BigEndian.PutUint16(udp, sourcePort+flow&0x3fff)
+	binary.BigEndian.PutUint16(udp, p.port(flow))
 	binary.BigEndian.PutUint16(udp[4:], uint16(len(udp)))
 	host := ip[len(ip)-2:]
 	binary.BigEndian.PutUint16(host, binary.BigEndian.Uint16(host)+flow&uint16(max(p.Hosts, 1)-1))

@@ -23,7 +23,8 @@ const (
 	MaxFlows = 1 << 16
 	MaxHosts = 1 << 15
 	MaxMix   = 64
-	MaxFrame = 3500 // bytes with FCS: a live frame is one page
+	MaxFrame = 9216 // bytes with FCS, RFC 5180 5.1.1
+	MaxLive  = 3500 // of frames made in the kernel, each in one page
 )
 
 // Profile is what the frames look like.
@@ -31,12 +32,14 @@ type Profile struct {
 	Sizes            []int // bytes with FCS, in sending order; one: all alike
 	Source, Dest     net.HardwareAddr
 	SourceIP, DestIP netip.Addr
-	VLAN             int // tag, 0 for none
-	Flows            int // told apart by UDP source port and number in the signature; a power of two
-	Hosts            int // destination addresses from DestIP on; a power of two, at most Flows
-	TTL              int // 0 means 10 (RFC 2544 C.2.6.4)
-	StampEvery       int // time stamp in every so many frames of a flow, a power of two; 0: none
-	FirstFlow        int // number of the first flow, where several generators share a sink
+	VLAN             int  // tag, 0 for none
+	Flows            int  // told apart by UDP source port and number in the signature; a power of two
+	Hosts            int  // destination addresses from DestIP on; a power of two, at most Flows
+	TTL              int  // 0 means 10 (RFC 2544 C.2.6.4)
+	StampEvery       int  // time stamp in every so many frames of a flow, a power of two; 0: none
+	FirstFlow        int  // number of the first flow, where several generators share a sink
+	Shuffled         bool // flows and their ports in pseudo-random order (RFC 4814), not one after another
+	Modifier         Modifier
 	fault            fault
 }
 

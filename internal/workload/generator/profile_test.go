@@ -32,7 +32,7 @@ func verify(t *testing.T, b []byte, p Profile, n int) {
 	if !ours || !intact || int(s.Flow) != n%p.Flows || int(s.Sequence) != n/p.Flows || s.Stamp == 0 {
 		t.Fatalf("frame %d: %+v, ours %v, intact %v", n, s, ours, intact)
 	}
-	if got := int(binary.BigEndian.Uint16(udp)); got != sourcePort+n%p.Flows {
+	if got := int(binary.BigEndian.Uint16(udp)); got != int(p.port(uint16(n%p.Flows))) {
 		t.Errorf("frame %d: source port %#x", n, got)
 	}
 	if len(b) != p.Sizes[n%len(p.Sizes)]-frame.FCS {
@@ -65,7 +65,7 @@ func TestProfileRefuses(t *testing.T) {
 	}
 	for name, edit := range map[string]func(*Profile){
 		"too short": func(p *Profile) { p.Sizes = []int{63} },
-		"too long":  func(p *Profile) { p.Sizes = []int{9018} },
+		"too long":  func(p *Profile) { p.Sizes = []int{9217} },
 		"no size":   func(p *Profile) { p.Sizes = nil },
 		"IPv6 in 64 bytes": func(p *Profile) {
 			p.SourceIP, p.DestIP = netip.MustParseAddr("2001:2::1"), netip.MustParseAddr("2001:2::2")

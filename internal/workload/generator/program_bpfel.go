@@ -14,16 +14,21 @@ import (
 )
 
 type programReceived struct {
-	_         structs.HostLayout
-	Next      uint64
-	Frames    uint64
-	Bytes     uint64
-	Unique    uint64
-	Duplicate uint64
-	Reordered uint64
-	TooLate   uint64
-	Corrupt   uint64
-	Seen      [16]uint64
+	_           structs.HostLayout
+	Next        uint64
+	Frames      uint64
+	Bytes       uint64
+	Unique      uint64
+	Duplicate   uint64
+	Reordered   uint64
+	TooLate     uint64
+	Corrupt     uint64
+	After       uint64
+	LostAt      uint64
+	Jitter      uint64
+	Jitters     uint64
+	LastLatency uint64
+	Seen        [16]uint64
 }
 
 type programSending struct {
@@ -34,45 +39,66 @@ type programSending struct {
 	Last      uint64
 	Slips     uint64
 	SlippedNs uint64
-	LateSum   uint64
-	LateWorst uint64
+	Others    uint64
+	Stepped   uint64
+	Runs      uint64
+	Pending   uint64
+	Opened    uint64
+}
+
+type programSilence struct {
+	_     structs.HostLayout
+	Last  uint64
+	From  uint64
+	Until uint64
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	programMapFlows       = "flows"
-	programMapForeign     = "foreign"
-	programMapLatency     = "latency"
-	programMapLateness    = "lateness"
-	programMapSenders     = "senders"
-	programProgGenerate   = "generate"
-	programProgPass       = "pass"
-	programProgSink       = "sink"
-	programVarBurst       = "burst"
-	programVarFaultEvery  = "fault_every"
-	programVarFaultKind   = "fault_kind"
-	programVarFlowBase    = "flow_base"
-	programVarFlowMask    = "flow_mask"
-	programVarFlowShift   = "flow_shift"
-	programVarGapMin      = "gap_min"
-	programVarHeader      = "header"
-	programVarHostMask    = "host_mask"
-	programVarIntervalQ16 = "interval_q16"
-	programVarIpAt        = "ip_at"
-	programVarIpv6        = "ipv6"
-	programVarLateMax     = "late_max"
-	programVarLimit       = "limit"
-	programVarOutIfindex  = "out_ifindex"
-	programVarPairs       = "pairs"
-	programVarPayloadAt   = "payload_at"
-	programVarPortAt      = "port_at"
-	programVarSizeMix     = "size_mix"
-	programVarSizes       = "sizes"
-	programVarStampMask   = "stamp_mask"
-	programVarStop        = "stop"
-	programVarWords       = "words"
+	programMapFlows           = "flows"
+	programMapForeign         = "foreign"
+	programMapLatency         = "latency"
+	programMapLateness        = "lateness"
+	programMapSenders         = "senders"
+	programMapSilences        = "silences"
+	programProgGenerate       = "generate"
+	programProgPass           = "pass"
+	programProgSink           = "sink"
+	programVarBatch           = "batch"
+	programVarBurst           = "burst"
+	programVarFaultEvery      = "fault_every"
+	programVarFaultKind       = "fault_kind"
+	programVarFlowBase        = "flow_base"
+	programVarFlowMask        = "flow_mask"
+	programVarFlowShift       = "flow_shift"
+	programVarFrags           = "frags"
+	programVarGapMin          = "gap_min"
+	programVarHeader          = "header"
+	programVarHostMask        = "host_mask"
+	programVarIntervalQ16     = "interval_q16"
+	programVarIpAt            = "ip_at"
+	programVarIpv6            = "ipv6"
+	programVarLateMax         = "late_max"
+	programVarLimit           = "limit"
+	programVarOtherEvery      = "other_every"
+	programVarOtherKind       = "other_kind"
+	programVarOutIfindex      = "out_ifindex"
+	programVarPairs           = "pairs"
+	programVarPayloadAt       = "payload_at"
+	programVarPortAt          = "port_at"
+	programVarShuffled        = "shuffled"
+	programVarSizeMix         = "size_mix"
+	programVarSizes           = "sizes"
+	programVarSplit           = "split"
+	programVarStampMask       = "stamp_mask"
+	programVarStepAt          = "step_at"
+	programVarStepGapMin      = "step_gap_min"
+	programVarStepIntervalQ16 = "step_interval_q16"
+	programVarStop            = "stop"
+	programVarWatch           = "watch"
+	programVarWords           = "words"
 )
 
 // loadProgram returns the embedded CollectionSpec for program.
@@ -131,35 +157,46 @@ type programMapSpecs struct {
 	Latency  *ebpf.MapSpec `ebpf:"latency"`
 	Lateness *ebpf.MapSpec `ebpf:"lateness"`
 	Senders  *ebpf.MapSpec `ebpf:"senders"`
+	Silences *ebpf.MapSpec `ebpf:"silences"`
 }
 
 // programVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type programVariableSpecs struct {
-	Burst       *ebpf.VariableSpec `ebpf:"burst"`
-	FaultEvery  *ebpf.VariableSpec `ebpf:"fault_every"`
-	FaultKind   *ebpf.VariableSpec `ebpf:"fault_kind"`
-	FlowBase    *ebpf.VariableSpec `ebpf:"flow_base"`
-	FlowMask    *ebpf.VariableSpec `ebpf:"flow_mask"`
-	FlowShift   *ebpf.VariableSpec `ebpf:"flow_shift"`
-	GapMin      *ebpf.VariableSpec `ebpf:"gap_min"`
-	Header      *ebpf.VariableSpec `ebpf:"header"`
-	HostMask    *ebpf.VariableSpec `ebpf:"host_mask"`
-	IntervalQ16 *ebpf.VariableSpec `ebpf:"interval_q16"`
-	IpAt        *ebpf.VariableSpec `ebpf:"ip_at"`
-	Ipv6        *ebpf.VariableSpec `ebpf:"ipv6"`
-	LateMax     *ebpf.VariableSpec `ebpf:"late_max"`
-	Limit       *ebpf.VariableSpec `ebpf:"limit"`
-	OutIfindex  *ebpf.VariableSpec `ebpf:"out_ifindex"`
-	Pairs       *ebpf.VariableSpec `ebpf:"pairs"`
-	PayloadAt   *ebpf.VariableSpec `ebpf:"payload_at"`
-	PortAt      *ebpf.VariableSpec `ebpf:"port_at"`
-	SizeMix     *ebpf.VariableSpec `ebpf:"size_mix"`
-	Sizes       *ebpf.VariableSpec `ebpf:"sizes"`
-	StampMask   *ebpf.VariableSpec `ebpf:"stamp_mask"`
-	Stop        *ebpf.VariableSpec `ebpf:"stop"`
-	Words       *ebpf.VariableSpec `ebpf:"words"`
+	Batch           *ebpf.VariableSpec `ebpf:"batch"`
+	Burst           *ebpf.VariableSpec `ebpf:"burst"`
+	FaultEvery      *ebpf.VariableSpec `ebpf:"fault_every"`
+	FaultKind       *ebpf.VariableSpec `ebpf:"fault_kind"`
+	FlowBase        *ebpf.VariableSpec `ebpf:"flow_base"`
+	FlowMask        *ebpf.VariableSpec `ebpf:"flow_mask"`
+	FlowShift       *ebpf.VariableSpec `ebpf:"flow_shift"`
+	Frags           *ebpf.VariableSpec `ebpf:"frags"`
+	GapMin          *ebpf.VariableSpec `ebpf:"gap_min"`
+	Header          *ebpf.VariableSpec `ebpf:"header"`
+	HostMask        *ebpf.VariableSpec `ebpf:"host_mask"`
+	IntervalQ16     *ebpf.VariableSpec `ebpf:"interval_q16"`
+	IpAt            *ebpf.VariableSpec `ebpf:"ip_at"`
+	Ipv6            *ebpf.VariableSpec `ebpf:"ipv6"`
+	LateMax         *ebpf.VariableSpec `ebpf:"late_max"`
+	Limit           *ebpf.VariableSpec `ebpf:"limit"`
+	OtherEvery      *ebpf.VariableSpec `ebpf:"other_every"`
+	OtherKind       *ebpf.VariableSpec `ebpf:"other_kind"`
+	OutIfindex      *ebpf.VariableSpec `ebpf:"out_ifindex"`
+	Pairs           *ebpf.VariableSpec `ebpf:"pairs"`
+	PayloadAt       *ebpf.VariableSpec `ebpf:"payload_at"`
+	PortAt          *ebpf.VariableSpec `ebpf:"port_at"`
+	Shuffled        *ebpf.VariableSpec `ebpf:"shuffled"`
+	SizeMix         *ebpf.VariableSpec `ebpf:"size_mix"`
+	Sizes           *ebpf.VariableSpec `ebpf:"sizes"`
+	Split           *ebpf.VariableSpec `ebpf:"split"`
+	StampMask       *ebpf.VariableSpec `ebpf:"stamp_mask"`
+	StepAt          *ebpf.VariableSpec `ebpf:"step_at"`
+	StepGapMin      *ebpf.VariableSpec `ebpf:"step_gap_min"`
+	StepIntervalQ16 *ebpf.VariableSpec `ebpf:"step_interval_q16"`
+	Stop            *ebpf.VariableSpec `ebpf:"stop"`
+	Watch           *ebpf.VariableSpec `ebpf:"watch"`
+	Words           *ebpf.VariableSpec `ebpf:"words"`
 }
 
 // programObjects contains all objects after they have been loaded into the kernel.
@@ -187,6 +224,7 @@ type programMaps struct {
 	Latency  *ebpf.Map `ebpf:"latency"`
 	Lateness *ebpf.Map `ebpf:"lateness"`
 	Senders  *ebpf.Map `ebpf:"senders"`
+	Silences *ebpf.Map `ebpf:"silences"`
 }
 
 func (m *programMaps) Close() error {
@@ -196,6 +234,7 @@ func (m *programMaps) Close() error {
 		m.Latency,
 		m.Lateness,
 		m.Senders,
+		m.Silences,
 	)
 }
 
@@ -203,29 +242,39 @@ func (m *programMaps) Close() error {
 //
 // It can be passed to loadProgramObjects or ebpf.CollectionSpec.LoadAndAssign.
 type programVariables struct {
-	Burst       *ebpf.Variable `ebpf:"burst"`
-	FaultEvery  *ebpf.Variable `ebpf:"fault_every"`
-	FaultKind   *ebpf.Variable `ebpf:"fault_kind"`
-	FlowBase    *ebpf.Variable `ebpf:"flow_base"`
-	FlowMask    *ebpf.Variable `ebpf:"flow_mask"`
-	FlowShift   *ebpf.Variable `ebpf:"flow_shift"`
-	GapMin      *ebpf.Variable `ebpf:"gap_min"`
-	Header      *ebpf.Variable `ebpf:"header"`
-	HostMask    *ebpf.Variable `ebpf:"host_mask"`
-	IntervalQ16 *ebpf.Variable `ebpf:"interval_q16"`
-	IpAt        *ebpf.Variable `ebpf:"ip_at"`
-	Ipv6        *ebpf.Variable `ebpf:"ipv6"`
-	LateMax     *ebpf.Variable `ebpf:"late_max"`
-	Limit       *ebpf.Variable `ebpf:"limit"`
-	OutIfindex  *ebpf.Variable `ebpf:"out_ifindex"`
-	Pairs       *ebpf.Variable `ebpf:"pairs"`
-	PayloadAt   *ebpf.Variable `ebpf:"payload_at"`
-	PortAt      *ebpf.Variable `ebpf:"port_at"`
-	SizeMix     *ebpf.Variable `ebpf:"size_mix"`
-	Sizes       *ebpf.Variable `ebpf:"sizes"`
-	StampMask   *ebpf.Variable `ebpf:"stamp_mask"`
-	Stop        *ebpf.Variable `ebpf:"stop"`
-	Words       *ebpf.Variable `ebpf:"words"`
+	Batch           *ebpf.Variable `ebpf:"batch"`
+	Burst           *ebpf.Variable `ebpf:"burst"`
+	FaultEvery      *ebpf.Variable `ebpf:"fault_every"`
+	FaultKind       *ebpf.Variable `ebpf:"fault_kind"`
+	FlowBase        *ebpf.Variable `ebpf:"flow_base"`
+	FlowMask        *ebpf.Variable `ebpf:"flow_mask"`
+	FlowShift       *ebpf.Variable `ebpf:"flow_shift"`
+	Frags           *ebpf.Variable `ebpf:"frags"`
+	GapMin          *ebpf.Variable `ebpf:"gap_min"`
+	Header          *ebpf.Variable `ebpf:"header"`
+	HostMask        *ebpf.Variable `ebpf:"host_mask"`
+	IntervalQ16     *ebpf.Variable `ebpf:"interval_q16"`
+	IpAt            *ebpf.Variable `ebpf:"ip_at"`
+	Ipv6            *ebpf.Variable `ebpf:"ipv6"`
+	LateMax         *ebpf.Variable `ebpf:"late_max"`
+	Limit           *ebpf.Variable `ebpf:"limit"`
+	OtherEvery      *ebpf.Variable `ebpf:"other_every"`
+	OtherKind       *ebpf.Variable `ebpf:"other_kind"`
+	OutIfindex      *ebpf.Variable `ebpf:"out_ifindex"`
+	Pairs           *ebpf.Variable `ebpf:"pairs"`
+	PayloadAt       *ebpf.Variable `ebpf:"payload_at"`
+	PortAt          *ebpf.Variable `ebpf:"port_at"`
+	Shuffled        *ebpf.Variable `ebpf:"shuffled"`
+	SizeMix         *ebpf.Variable `ebpf:"size_mix"`
+	Sizes           *ebpf.Variable `ebpf:"sizes"`
+	Split           *ebpf.Variable `ebpf:"split"`
+	StampMask       *ebpf.Variable `ebpf:"stamp_mask"`
+	StepAt          *ebpf.Variable `ebpf:"step_at"`
+	StepGapMin      *ebpf.Variable `ebpf:"step_gap_min"`
+	StepIntervalQ16 *ebpf.Variable `ebpf:"step_interval_q16"`
+	Stop            *ebpf.Variable `ebpf:"stop"`
+	Watch           *ebpf.Variable `ebpf:"watch"`
+	Words           *ebpf.Variable `ebpf:"words"`
 }
 
 // programPrograms contains all programs after they have been loaded into the kernel.

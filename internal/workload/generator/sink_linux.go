@@ -22,6 +22,10 @@ type sink struct {
 		Flows   *ebpf.Map     `ebpf:"flows"`
 		Latency *ebpf.Map     `ebpf:"latency"`
 		Foreign *ebpf.Map     `ebpf:"foreign"`
+		Silence *ebpf.Map     `ebpf:"silences"`
+
+		Split *ebpf.Variable `ebpf:"split"`
+		Watch *ebpf.Variable `ebpf:"watch"`
 	}
 	link link.Link
 	mode string
@@ -48,6 +52,12 @@ func (s *sink) open(ifname string) error {
 		return err
 	}
 	spec.Maps["flows"].MaxEntries = s.flows
+	if ifi.MTU > MaxLive {
+		spec.Programs["sink"].Flags |= unix.BPF_F_XDP_HAS_FRAGS // since Linux 5.18
+		if err := spec.Variables["frags"].Set(uint32(1)); err != nil {
+			return err
+		}
+	}
 	if err := spec.LoadAndAssign(&s.objs, nil); err != nil {
 		return fmt.Errorf("load (it needs CAP_BPF and CAP_NET_ADMIN): %w", err)
 	}
@@ -58,9 +68,12 @@ func (s *sink) open(ifname string) error {
 // Name says what it is.
 func (s *sink) Name() string { return "XDP in the " + s.mode }
 
-// Reset forgets everything counted.
+// Reset forgets everything counted, and stops watching.
 func (s *sink) Reset() error {
 	var none programReceived
+	if err := errors.Join(s.objs.Watch.Set(uint32(0)), s.objs.Silence.Put(uint32(0), &programSilence{})); err != nil {
+		return fmt.Errorf("generator: reset: %w", err)
+	}
 	for f := range s.flows {
 		if err := s.objs.Flows.Put(f, &none); err != nil {
 			return fmt.Errorf("generator: reset: %w", err)
@@ -81,6 +94,15 @@ func (s *sink) Reset() error {
 	return nil
 }
 
+// Watch notes the time of every frame until Reset, and counts the frames from
+// a sequence number on apart.
+func (s *sink) Watch(from uint64) error {
+	if err := errors.Join(s.objs.Split.Set(from), s.objs.Watch.Set(uint32(1))); err != nil {
+		return fmt.Errorf("generator: watch: %w", err)
+	}
+	return nil
+}
+
 // Counts returns what was counted since Reset. Read it once the traffic has
 // stopped: a frame under way looks lost.
 func (s *sink) Counts() (Received, error) {
@@ -92,7 +114,8 @@ func (s *sink) Counts() (Received, error) {
 		}
 		r.Frames, r.Bytes, r.Unique = r.Frames+x.Frames, r.Bytes+x.Bytes, r.Unique+x.Unique
 		r.Duplicate, r.Reordered = r.Duplicate+x.Duplicate, r.Reordered+x.Reordered
-		r.TooLate, r.Corrupt = r.TooLate+x.TooLate, r.Corrupt+x.Corrupt
+		r.TooLate, r.Corrupt, r.After = r.TooLate+x.TooLate, r.Corrupt+x.Corrupt, r.After+x.After
+		r.LostAt, r.jitter, r.jitters = max(r.LostAt, x.LostAt), r.jitter+x.Jitter, r.jitters+x.Jitters
 	}
 	for i, n := range []*uint64{&r.Foreign, &r.UnknownFlow} {
 		var each []uint64
@@ -103,7 +126,13 @@ func (s *sink) Counts() (Received, error) {
 			*n += v
 		}
 	}
+	var quiet programSilence
+	if err := s.objs.Silence.Lookup(uint32(0), &quiet); err != nil {
+		return r, fmt.Errorf("generator: counters: %w", err)
+	}
+	r.Silence, r.SilenceEnd = time.Duration(quiet.Until-quiet.From), quiet.Until
 	r.Latency = readHistogram(s.objs.Latency)
+	r.meanJitter()
 	return r, nil
 }
 
@@ -113,7 +142,7 @@ func (s *sink) Close() error {
 	if s.link != nil {
 		err = s.link.Close()
 	}
-	for _, c := range []interface{ Close() error }{s.objs.Sink, s.objs.Flows, s.objs.Latency, s.objs.Foreign} {
+	for _, c := range []interface{ Close() error }{s.objs.Sink, s.objs.Flows, s.objs.Latency, s.objs.Foreign, s.objs.Silence} {
 		err = errors.Join(err, c.Close())
 	}
 	return err

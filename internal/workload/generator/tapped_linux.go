@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/linerate/linerate/internal/port"
 	"github.com/linerate/linerate/internal/wire/frame"
@@ -21,13 +22,17 @@ type tapped struct {
 	flows []tracked
 	got   Received
 	err   error
+	watch bool
+	split uint64 // sequence number from which Received.After counts
+	last  uint64 // arrival of the last frame
 }
 
 // tracked is what is known of a flow: a window of the last sequence numbers
 // tells a duplicate from a late frame.
 type tracked struct {
-	next uint64 // highest sequence number + 1
-	seen [windowWords]uint64
+	next    uint64 // highest sequence number + 1
+	seen    [windowWords]uint64
+	latency uint64 // of the last stamped frame
 }
 
 const (
@@ -87,10 +92,38 @@ func (t *tapped) count(b []byte, now uint64) {
 		t.got.Corrupt++
 		return
 	}
-	t.flows[sig.Flow].place(sig.Sequence, &t.got)
-	if sig.Stamp > 0 && now > sig.Stamp {
-		t.got.Latency.Add(now - sig.Stamp)
+	f := &t.flows[sig.Flow]
+	if t.watch {
+		t.note(f, sig.Sequence, now)
 	}
+	before := t.got.Unique
+	f.place(sig.Sequence, &t.got)
+	if sig.Sequence >= t.split {
+		t.got.After += t.got.Unique - before
+	}
+	if sig.Stamp > 0 && now > sig.Stamp {
+		t.took(f, now-sig.Stamp)
+	}
+}
+
+func (t *tapped) took(f *tracked, ns uint64) {
+	t.got.Latency.Add(ns)
+	if f.latency > 0 {
+		t.got.jitter += max(ns, f.latency) - min(ns, f.latency)
+		t.got.jitters++
+	}
+	f.latency = ns
+}
+
+// note is the twin of note in generator.bpf.c.
+func (t *tapped) note(f *tracked, q, now uint64) {
+	if q > f.next {
+		t.got.LostAt = now
+	}
+	if silence := time.Duration(now - t.last); t.last > 0 && silence > t.got.Silence {
+		t.got.Silence, t.got.SilenceEnd = silence, now
+	}
+	t.last = now
 }
 
 // place is the twin of place in generator.bpf.c.
@@ -120,12 +153,20 @@ func (f *tracked) place(q uint64, r *Received) {
 	}
 }
 
-// Reset forgets everything counted.
+// Reset forgets everything counted, and stops watching.
 func (t *tapped) Reset() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.flows)
-	t.got = Received{}
+	t.got, t.watch, t.split, t.last = Received{}, false, 0, 0
+	return t.err
+}
+
+// Watch notes arrival times.
+func (t *tapped) Watch(from uint64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watch, t.split = true, from
 	return t.err
 }
 
@@ -133,7 +174,9 @@ func (t *tapped) Reset() error {
 func (t *tapped) Counts() (Received, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.got, t.err
+	r := t.got
+	r.meanJitter()
+	return r, t.err
 }
 
 // Close stops counting.

@@ -30,11 +30,21 @@ volatile const __u64 late_max;	   /* ns; a frame later than this moves the sched
 volatile const __u32 sizes;	   /* entries of the mix in use; 0: all frames are of one size */
 volatile const __u16 size_mix[SIZES]; /* bytes without FCS, in sending order */
 volatile const __u32 burst, fault_every, fault_kind;
+volatile const __u32 batch;	   /* frames of one call into the driver, at most */
+volatile const __u32 shuffled;	   /* flows in pseudo-random order (RFC 4814) */
+volatile const __u64 step_at;	   /* frames at interval_q16; then at the next */
+volatile const __u64 step_interval_q16, step_gap_min;
+volatile const __u32 other_every;  /* replace every so many frames; 0: none */
+volatile const __u32 other_kind;
 
 enum { FAULT_LOSE = 1, FAULT_DUPLICATE, FAULT_REORDER, FAULT_CORRUPT };
+enum { OTHER_LEFT_OUT = 1, OTHER_BROADCAST };
 
 struct sending {
-	__u64 sent, first, start, last, slips, slipped_ns, late_sum, late_worst;
+	__u64 sent, first, start, last, slips, slipped_ns;
+	__u64 others;  /* of those sent */
+	__u64 stepped; /* when the first frame of the second interval left */
+	__u64 runs, pending, opened; /* place in the batch, frames of it that wait for its end, its time */
 };
 
 struct {
@@ -94,7 +104,18 @@ static long spin(__u32 i, void *ctx)
 	return bpf_ktime_get_ns() >= u->due;
 }
 
-/* Waits for the frame's time. Returns 0 where it is too early to wait here. */
+/* When frame n is due, in ns from the start. */
+static __always_inline __u64 due_after(__u64 n)
+{
+	if (n <= step_at)
+		return (n * interval_q16) >> 16;
+	return (step_at * interval_q16 + (n - step_at) * step_interval_q16) >> 16;
+}
+
+/* Waits for the frame's time. Returns 0 where it is too early to wait here:
+ * frames that already left are in the driver's hands only when their batch is
+ * over, so that the rest of it is left empty. Only frames that are due together
+ * go together. */
 static __always_inline __u64 wait(struct sending *s)
 {
 	__u64 now = bpf_ktime_get_ns(), due, early, late;
@@ -102,17 +123,13 @@ static __always_inline __u64 wait(struct sending *s)
 
 	if (!s->start)
 		s->start = s->first = now;
-	if (!interval_q16)
-		return now;
-	due = early = s->start + ((group * interval_q16) >> 16);
-	/* After a stall the frames that are due must not leave back to back: the
-	 * burst would overrun a small ring and look like the device's loss. */
-	if (burst <= 1 && s->last + gap_min > early)
-		early = s->last + gap_min;
+	due = early = s->start + due_after(group);
+	if (burst <= 1 && !s->pending && s->opened > early)
+		early = s->opened;
 	if (now < early) {
 		struct until u = { .due = early };
 
-		if (early - now > FAR_NS)
+		if (s->pending || early - now > FAR_NS)
 			return 0;
 		bpf_loop(SPINS, spin, &u, 0);
 		now = bpf_ktime_get_ns();
@@ -121,15 +138,47 @@ static __always_inline __u64 wait(struct sending *s)
 	}
 	late = now - due;
 	count(&lateness, late);
-	s->late_sum += late;
-	if (late > s->late_worst)
-		s->late_worst = late;
 	if (late > late_max) {
 		s->slips++;
 		s->slipped_ns += late;
 		s->start += late;
 	}
+	/* After a stall what is overdue must not leave in one burst: it would
+	 * overrun a small ring and look like the device's loss. The next batch
+	 * waits for each frame of this one. */
+	if (!s->pending)
+		s->opened = now;
+	s->opened += s->sent < step_at ? gap_min : step_gap_min;
 	return now;
+}
+
+/* Without a rate the clock is read for the stamps, and at both ends. */
+static __always_inline __u64 hurry(struct sending *s)
+{
+	if (s->start && s->sent + 1 < limit && (s->sent & 63))
+		return s->last;
+	s->last = bpf_ktime_get_ns();
+	if (!s->start)
+		s->start = s->first = s->last;
+	return s->last;
+}
+
+/* The i-th of a round of flows: each once a round, in an order that differs
+ * from round to round. */
+static __always_inline __u32 shuffle(__u32 i, __u64 round)
+{
+	i = (i * 0x9e3779b1 + (__u32)round * 0x85ebca6b) & flow_mask;
+	i ^= i >> (flow_shift / 2 + 1);
+	return i * 0xc2b2ae35 & flow_mask;
+}
+
+static __always_inline __u16 source_port(__u32 flow)
+{
+	__u16 port = flow * 40503;
+
+	if (!shuffled)
+		return 0xc020 + (flow & 0x3fff);
+	return port < 1024 ? port + 1024 : port;
 }
 
 static __always_inline __u32 fold(__u32 sum)
@@ -161,7 +210,7 @@ static __always_inline int fill(struct xdp_md *ctx, __u64 sequence, __u32 flow, 
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct signature *sig;
-	__u16 host = flow & host_mask, port = 0xc020 + (flow & 0x3fff);
+	__u16 host = flow & host_mask, port = source_port(flow);
 	__be16 *at;
 
 #pragma unroll
@@ -226,22 +275,53 @@ static __always_inline int fill(struct xdp_md *ctx, __u64 sequence, __u32 flow, 
 	return 0;
 }
 
+/* A frame to everybody, of a kind that the device need not process: it goes in
+ * a test frame's place (RFC 2544 section 11.1) and is not counted as one. */
+static __always_inline int to_everybody(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct signature *sig = data + (payload_at & 127);
+
+	if ((void *)(sig + 1) > end)
+		return -1;
+	__builtin_memset(data, 0xff, ETH_ALEN);
+	sig->magic = 0;
+	return 0;
+}
+
+/* The last of every other_every frames is replaced. */
+static __always_inline __u32 other(__u64 n)
+{
+	return other_every && n % other_every == other_every - 1 ? other_kind : 0;
+}
+
 SEC("xdp")
 int generate(struct xdp_md *ctx)
 {
-	__u32 zero = 0, flow, fault = 0;
+	__u32 zero = 0, flow, fault = 0, kind;
 	struct sending *s = bpf_map_lookup_elem(&senders, &zero);
 	__u64 n, sequence, now, stamp = 0;
 
 	if (!s || stop || s->sent >= limit)
 		return XDP_DROP;
-	now = wait(s);
+	if (batch <= 1 || s->runs++ % batch == 0)
+		s->pending = 0;
+	now = interval_q16 ? wait(s) : hurry(s);
 	if (!now)
 		return XDP_DROP;
+	if (step_interval_q16 && s->sent == step_at)
+		s->stepped = now;
 	n = s->sent++;
+	s->pending++;
 	s->last = now;
-	flow = flow_base + (n & flow_mask);
+	kind = other(n);
+	s->others += !!kind;
+	if (kind == OTHER_LEFT_OUT)
+		return XDP_DROP;
+	if (other_every)
+		n -= n / other_every;
 	sequence = n >> flow_shift;
+	flow = flow_base + (shuffled ? shuffle(n & flow_mask, sequence) : n & flow_mask);
 	if (fault_every && n % fault_every == fault_every - 1)
 		fault = fault_kind;
 	if (fault == FAULT_LOSE)
@@ -251,7 +331,7 @@ int generate(struct xdp_md *ctx)
 	if (fault_kind == FAULT_REORDER && fault_every && n % fault_every == fault_every - 6)
 		return XDP_DROP; /* it comes five later, in that frame's stead */
 	if (!(sequence & stamp_mask))
-		stamp = interval_q16 ? bpf_ktime_get_ns() : now;
+		stamp = bpf_ktime_get_ns();
 	if (sizes) {
 		int want = size_mix[n % sizes & (SIZES - 1)];
 
@@ -260,6 +340,8 @@ int generate(struct xdp_md *ctx)
 	}
 	if (fill(ctx, sequence, flow, stamp, fault == FAULT_CORRUPT))
 		return XDP_ABORTED;
+	if (kind == OTHER_BROADCAST && to_everybody(ctx))
+		return XDP_ABORTED;
 	return bpf_redirect(out_ifindex, 0);
 }
 
@@ -267,6 +349,9 @@ int generate(struct xdp_md *ctx)
 struct received {
 	__u64 next; /* highest sequence number + 1 */
 	__u64 frames, bytes, unique, duplicate, reordered, too_late, corrupt;
+	__u64 after;   /* of unique: from sequence number split on */
+	__u64 lost_at; /* when a gap in the numbers showed last; with watch */
+	__u64 jitter, jitters, last_latency; /* sum and number of differences, RFC 4689 3.2.5 */
 	__u64 seen[WINDOW_WORDS];
 };
 
@@ -294,6 +379,40 @@ static __always_inline int stranger(__u32 kind, int verdict)
 	return verdict;
 }
 
+volatile const __u32 frags; /* frames may be longer than the part that we see */
+__u64 split;
+__u32 watch; /* note the time of every frame */
+
+/* The longest silence between two frames, of any flow. Cores that receive at
+ * the same time may disagree by a frame, never by the length of an outage. */
+struct silence {
+	__u64 last, from, until;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct silence);
+} silences SEC(".maps");
+
+static __always_inline void note(struct received *r, __u64 q)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 zero = 0;
+	struct silence *s = bpf_map_lookup_elem(&silences, &zero);
+
+	if (q > r->next)
+		r->lost_at = now;
+	if (!s)
+		return;
+	if (s->last && now - s->last > s->until - s->from) {
+		s->from = s->last;
+		s->until = now;
+	}
+	s->last = now;
+}
+
 /* A window of the last sequence numbers tells a duplicate from a late frame. */
 static __always_inline void place(struct received *r, __u64 q)
 {
@@ -309,6 +428,7 @@ static __always_inline void place(struct received *r, __u64 q)
 		r->seen[word & (WINDOW_WORDS - 1)] |= bit;
 		r->next = q + 1;
 		r->unique++;
+		r->after += q >= split;
 		return;
 	}
 	if (r->next - q > (WINDOW_WORDS - 1) * 64) {
@@ -322,7 +442,18 @@ static __always_inline void place(struct received *r, __u64 q)
 		*w |= bit;
 		r->reordered++;
 		r->unique++;
+		r->after += q >= split;
 	}
+}
+
+static __always_inline void took(struct received *r, __u64 ns)
+{
+	count(&latency, ns);
+	if (r->last_latency) {
+		r->jitter += ns > r->last_latency ? ns - r->last_latency : r->last_latency - ns;
+		r->jitters++;
+	}
+	r->last_latency = ns;
 }
 
 SEC("xdp")
@@ -344,14 +475,16 @@ int sink(struct xdp_md *ctx)
 	sequence = (__u64)bpf_ntohl(sig->sequence_high) << 8 | sig->sequence_low;
 	stamp = bpf_be64_to_cpu(sig->stamp);
 	r->frames++;
-	r->bytes += end - data;
+	r->bytes += frags ? bpf_xdp_get_buff_len(ctx) : end - data;
 	if (sig->check != signature_check(flow, sequence, stamp)) {
 		r->corrupt++;
 		return XDP_DROP;
 	}
+	if (watch)
+		note(r, sequence);
 	place(r, sequence);
 	if (stamp)
-		count(&latency, bpf_ktime_get_ns() - stamp);
+		took(r, bpf_ktime_get_ns() - stamp);
 	return XDP_DROP;
 }
 
