@@ -15,6 +15,7 @@ var (
 	CardKicks              = Metric{"card_transmit_kicks_total", Counter, "1", "tx kicks", "Calls that put frames on the wire.", ""}
 	CardSent               = Metric{"card_sent_frames_total", Counter, "frame", "card tx", "Frames put on the wire; one that the card cuts counts once.", ""}
 	CardFull               = Metric{"card_transmit_full_total", Counter, "frame", "tx ring full", "Frames that found no transmit descriptor.", ""}
+	CardDropped            = Metric{"card_transmit_dropped_total", Counter, "frame", "tx dropped", "Frames lost because the driver's queue before the transmit ring was full, too.", ""}
 	CardReclaimed          = Metric{"card_reclaimed_frames_total", Counter, "frame", "reclaimed", "Transmit descriptors given back to the driver.", ""}
 	CardTransmitInterrupts = Metric{"card_transmit_interrupts_total", Counter, "1", "tx irq", "Transmit interrupts that the software card raised.", ""}
 	CardTimerLate          = Metric{"card_timer_late_seconds", Gauge, "s", "timer late", "How much longer than asked the pacing timer took.", ""}
@@ -29,7 +30,7 @@ var (
 func cardMetrics() []Metric {
 	return []Metric{
 		CardInterrupts, CardPolls, CardReceived, CardReceivedBytes, CardBatch, CardRestarts, CardHeld, CardHeldWorst, CardLost, CardFIFO,
-		CardKicks, CardSent, CardFull, CardReclaimed, CardTransmitInterrupts, CardTimerLate,
+		CardKicks, CardSent, CardFull, CardDropped, CardReclaimed, CardTransmitInterrupts, CardTimerLate,
 		StackMemory, StackRefused, StackRetransmits, StackSegmentsIn, StackSegmentsOut,
 	}
 }

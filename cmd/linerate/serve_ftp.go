@@ -33,12 +33,14 @@ it (and hashes it below /sink/sha256). Listings of a DIR do not show them.`,
 		Example: `  linerate serve ftp                                         memory, on 127.0.0.1:2121, user/password
   linerate serve ftp passwd alice >> users                   make a login
   linerate serve ftp /srv/files --users users --listen :21 --tls auto
-  linerate serve ftp --data-buffer 512 --yield --send-buffer 8192   as a board is shipped`,
+  linerate serve ftp --data-buffer 512 --yield --send-buffer 8192   as a board is shipped
+  linerate serve ftp --stack user --port tap:board0 --address 192.168.1.4/24   our own TCP/IP stack, as a board has`,
 		Args: atMostOne("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.dir = args[0]
 			}
+			o.listenSet = cmd.Flags().Changed("listen")
 			return o.run(cmd.Context(), c)
 		},
 	}
@@ -53,11 +55,13 @@ type serveFTPOptions struct {
 	populate, readOnly bool
 
 	listen, implicit, proxies []string
+	listenSet                 bool // --listen was given
 	ports, advertise          string
 
 	tls, cert, key string
 
 	server ftp.Config
+	user   userStackOptions
 	noCopy bool
 	drain  time.Duration
 
@@ -72,7 +76,7 @@ func (o *serveFTPOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.populate, "populate", false, "take the store's memory from the system at the start, so that the first uploads are as fast as later ones")
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse everything that changes files")
 
-	f.StringArrayVar(&o.listen, "listen", []string{"127.0.0.1:2121"}, "`ADDRESS` to listen on; may be repeated; systemd's sockets go first")
+	f.StringArrayVar(&o.listen, "listen", []string{"127.0.0.1:2121"}, "`ADDRESS` to listen on; may be repeated; systemd's sockets go first (user stack: :21)")
 	f.StringArrayVar(&o.implicit, "implicit", nil, "`ADDRESS` to listen on with TLS from the start (port 990)")
 	f.StringVar(&o.ports, "passive-ports", "", "`FIRST-LAST` port of passive data connections")
 	f.StringVar(&o.advertise, "advertise", "", "`ADDRESS` told to passive clients, where NAT hides ours")
@@ -108,6 +112,7 @@ func (o *serveFTPOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.results, "results", "", "`DIR` to write the result of each transfer to")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log every command")
 	f.BoolVar(&o.jsonLog, "log-json", false, "log in JSON")
+	o.user.flags(cmd)
 }
 
 // sizeFlag is a flag of bytes, "65536" or "64KiB".
@@ -140,6 +145,10 @@ func (o *serveFTPOptions) run(ctx context.Context, c cli) error {
 
 	serving := context.WithoutCancel(ctx) // sessions outlive the signal, for Shutdown to end
 	var listeners sync.WaitGroup
+	if s.stack != nil {
+		stop := s.runStack(serving, c, log)
+		defer stop()
+	}
 	for _, l := range s.listeners {
 		fmt.Fprintln(c.err, "serving", l)
 		listeners.Go(func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/pires/go-proxyproto"
 
 	"github.com/linerate/linerate/internal/serve/ftp"
+	"github.com/linerate/linerate/internal/serve/netstack"
 )
 
 // ftpListener is where control connections come in.
@@ -29,8 +30,8 @@ func (l ftpListener) String() string {
 }
 
 // listenAll opens every listener: systemd's, or else those of --listen, and
-// those of --implicit.
-func (o *serveFTPOptions) listenAll() (all []ftpListener, err error) {
+// those of --implicit; on the user-space stack if there is one.
+func (o *serveFTPOptions) listenAll(user *netstack.Stack) (all []ftpListener, err error) {
 	defer func() {
 		if err != nil {
 			for _, l := range all {
@@ -38,6 +39,9 @@ func (o *serveFTPOptions) listenAll() (all []ftpListener, err error) {
 			}
 		}
 	}()
+	if user != nil {
+		return o.listenOnStack(user)
+	}
 	if all, err = activated(); err != nil {
 		return all, err
 	}

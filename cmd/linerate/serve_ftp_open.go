@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	measure "github.com/linerate/linerate/internal/run"
 	"github.com/linerate/linerate/internal/serve/ftp"
 	"github.com/linerate/linerate/internal/serve/ftp/users"
+	"github.com/linerate/linerate/internal/serve/netstack"
 	"github.com/linerate/linerate/result"
 )
 
@@ -20,6 +22,7 @@ type ftpService struct {
 	cert      *certificate // nil: no TLS
 	throttle  *users.Throttle
 	stores    *ftpStores
+	stack     *netstack.Stack // nil: the kernel's
 	closers   []func() error
 }
 
@@ -67,7 +70,10 @@ func (o *serveFTPOptions) open(c cli, log *slog.Logger) (_ *ftpService, err erro
 	if err := s.openLogs(&cfg); err != nil {
 		return nil, err
 	}
-	if s.listeners, err = o.listenAll(); err != nil {
+	if err := s.openStack(c, &cfg); err != nil {
+		return nil, err
+	}
+	if s.listeners, err = o.listenAll(s.stack); err != nil {
 		return nil, err
 	}
 	s.server = ftp.New(cfg)
@@ -77,7 +83,9 @@ func (o *serveFTPOptions) open(c cli, log *slog.Logger) (_ *ftpService, err erro
 // authenticator returns who may log in.
 func (s *ftpService) authenticator(c cli) (ftp.Authenticator, error) {
 	if s.o.users == "" {
-		fmt.Fprintln(c.err, "no --users: login user/password, from this host only")
+		if s.o.user.stack == "kernel" {
+			fmt.Fprintln(c.err, "no --users: login user/password, from this host only")
+		}
 		return users.Fixed{Account: users.Account{Name: "user"}, Password: "password"}, nil
 	}
 	return s.loadUsers()
@@ -146,7 +154,11 @@ func (s *ftpService) serveMetrics(c cli) error {
 	if s.o.metrics == "" {
 		return nil
 	}
-	l, err := listenMetrics(s.o.metrics, s.server)
+	meters := []measure.Meter{s.server}
+	if s.stack != nil {
+		meters = append(meters, s.stack)
+	}
+	l, err := listenMetrics(s.o.metrics, meters...)
 	if err != nil {
 		return err
 	}

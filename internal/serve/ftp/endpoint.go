@@ -133,20 +133,19 @@ func (x *session) active(a netip.AddrPort, err error) wire.Reply {
 		return wire.NewReply(504, "Ports below 1024 are not served")
 	}
 	x.closeEndpoint()
-	x.endpoint = active{net.Dialer{
-		LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(x.local.Addr(), 0)), Control: x.srv.cfg.Knobs.Control,
-	}, a}
+	x.endpoint = active{x.srv.cfg.Network, x.local.Addr(), a}
 	return wire.NewReply(200, "Data goes to %s", a)
 }
 
 // active is the endpoint of PORT and EPRT.
 type active struct {
-	dialer net.Dialer
-	to     netip.AddrPort
+	network Network
+	local   netip.Addr
+	to      netip.AddrPort
 }
 
 func (a active) open(ctx context.Context) (net.Conn, error) {
-	c, err := a.dialer.DialContext(ctx, "tcp", a.to.String())
+	c, err := a.network.Dial(ctx, a.local, a.to)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}

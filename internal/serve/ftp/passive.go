@@ -24,10 +24,10 @@ var errPorts = errors.New("every passive port is in use")
 // asking the system; others are found out by trying.
 type portPool struct {
 	PortRange
-	config net.ListenConfig
-	mu     sync.Mutex
-	used   map[uint16]struct{}
-	next   int // offset into the range where the search goes on
+	network Network
+	mu      sync.Mutex
+	used    map[uint16]struct{}
+	next    int // offset into the range where the search goes on
 }
 
 // listen opens a listener on addr that serves one connection of a peer in
@@ -75,7 +75,7 @@ func (p *portPool) pick(addr netip.Addr) (*passive, error) {
 
 // passive is the endpoint of PASV and EPSV.
 type passive struct {
-	l       *net.TCPListener
+	l       net.Listener
 	port    uint16
 	peers   []netip.Addr
 	timer   *time.Timer // frees a listener that nobody uses
@@ -85,11 +85,11 @@ type passive struct {
 }
 
 func (p *portPool) listenOn(addr netip.Addr, port uint16) (*passive, error) {
-	l, err := p.config.Listen(context.Background(), "tcp", netip.AddrPortFrom(addr, port).String())
+	l, err := p.network.Listen(context.Background(), netip.AddrPortFrom(addr, port))
 	if err != nil {
 		return nil, err
 	}
-	return &passive{l: l.(*net.TCPListener), port: addrOf(l.Addr()).Port()}, nil
+	return &passive{l: l, port: addrOf(l.Addr()).Port()}, nil
 }
 
 // open accepts the client's connection. One from another address is closed and
@@ -99,7 +99,7 @@ func (p *passive) open(ctx context.Context) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { p.l.Close() })
 	defer stop()
 	for {
-		c, err := p.l.AcceptTCP()
+		c, err := p.l.Accept()
 		if err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause

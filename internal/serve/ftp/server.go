@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
-	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -42,6 +41,7 @@ type Config struct {
 	Advertise netip.Addr // address in the reply to PASV, where NAT hides ours
 	NoActive  bool       // refuse PORT and EPRT
 
+	Network  Network // of data connections; nil: this host's
 	Timeouts Timeouts
 	Limits   Limits
 	Knobs    data.Knobs // of the data path; each is shown in the Result
@@ -100,8 +100,11 @@ func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Network == nil {
+		cfg.Network = hostNetwork{cfg.Knobs}
+	}
 	s := &Server{
-		cfg: cfg, log: cfg.Log, commands: commandTable(), ports: portPool{PortRange: cfg.Ports, config: net.ListenConfig{Control: cfg.Knobs.Control}},
+		cfg: cfg, log: cfg.Log, commands: commandTable(), ports: portPool{PortRange: cfg.Ports, network: cfg.Network},
 		buffers:  sync.Pool{New: func() any { b := make([]byte, 0, 512); return &b }},
 		sessions: map[*session]struct{}{}, perPeer: map[netip.Addr]int{}, perUser: map[string]*userState{},
 	}

@@ -63,6 +63,7 @@ const (
 	WayKernelTLS Way = "kernel TLS" // the same, encrypted on the way
 	WaySplice    Way = "splice"     // socket to file through a pipe of pages
 	WayMapped    Way = "mapped"     // to or from the store's own memory
+	WayLent      Way = "lent"       // from or to the stack's own memory
 	WayDiscard   Way = "discard"    // dropped in the kernel (MSG_TRUNC)
 )
 

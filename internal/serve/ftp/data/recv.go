@@ -49,7 +49,37 @@ func (t *transfer) recv(w io.Writer) error {
 			return t.recvFile(tcp, w)
 		}
 	}
+	if c, ok := t.conn.(connLender); ok && t.opt.ReceiveLimit == 0 && t.opt.Limit == nil {
+		return t.recvLent(c, w)
+	}
 	return t.recvCopy(w)
+}
+
+// connLender is a connection that lends what it received to a writer, as the
+// user-space stack does.
+type connLender interface {
+	LendTo(w io.Writer) (int64, error)
+}
+
+// recvLent writes what the connection lends.
+func (t *transfer) recvLent(c connLender, w io.Writer) error {
+	t.way = WayLent
+	_, err := c.LendTo(taker{t, w})
+	return err
+}
+
+// taker is the store as a writer that counts.
+type taker struct {
+	t *transfer
+	w io.Writer
+}
+
+func (k taker) Write(p []byte) (int, error) {
+	n, err := k.w.Write(p)
+	if err != nil {
+		return n, fmt.Errorf("write to the store: %w", store.Classify(err))
+	}
+	return n, k.t.moved(n)
 }
 
 // receiveSize bounds one receive into lent memory, so that the pages are still

@@ -35,6 +35,11 @@ func (t *transfer) send(r io.Reader) error {
 				c.gather.kernel.payload = t.bytes.Load()
 				return err
 			}
+		case io.ReaderFrom:
+			if t.opt.SendSize == 0 && t.opt.Limit == nil {
+				t.way = WayLent
+				return t.sendSections(c, extents)
+			}
 		}
 	}
 	if lent, ok := r.(io.WriterTo); ok && !t.opt.Copy {
@@ -45,6 +50,27 @@ func (t *transfer) send(r io.Reader) error {
 		}
 	}
 	return t.sendCopy(r)
+}
+
+// sectionSize bounds what a connection reads at once, so that who watches sees
+// it move.
+const sectionSize = 1 << 20
+
+// sendSections lets the connection read the files itself.
+func (t *transfer) sendSections(c io.ReaderFrom, extents iter.Seq[store.Extent]) error {
+	for e := range extents {
+		for at := int64(0); at < e.Length; {
+			n, err := c.ReadFrom(io.NewSectionReader(e.File, e.Offset+at, min(sectionSize, e.Length-at)))
+			at += n
+			if err == nil && n == 0 {
+				err = io.ErrUnexpectedEOF // the file became shorter
+			}
+			if err = errors.Join(err, t.sent(int(n))); err != nil {
+				return fmt.Errorf("send: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // extentsOf returns the ranges of files that r reads; nil if it doesn't.

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/linerate/linerate/result"
@@ -27,17 +28,22 @@ func (n *NIC) Read(context.Context) ([]result.Value, error) {
 	count(result.CardKicks, &c.kicks)
 	count(result.CardSent, &c.sent)
 	count(result.CardFull, &c.full)
+	count(result.CardDropped, &c.dropped)
 	count(result.CardReclaimed, &c.reclaimed)
 	count(result.CardTransmitInterrupts, &c.txEvents)
 	if l := n.timer.Lateness(); l.Waits > 0 {
-		values = append(values, result.CardTimerLate.Of(l.Mean, "mean"), result.CardTimerLate.Of(l.P99, "p99"))
+		values = append(values, result.CardTimerLate.Of(l.Mean, "statistic", "mean"), result.CardTimerLate.Of(l.P99, "statistic", "p99"))
 	}
 	if n.place != nil {
-		values = append(values, result.CardFIFO.Of(float64(c.fifo[0].Load()), "0"), result.CardFIFO.Of(float64(c.fifo[1].Load()), "1"))
+		values = append(values, result.CardFIFO.Of(float64(c.fifo[0].Load()), "fifo", "0"), result.CardFIFO.Of(float64(c.fifo[1].Load()), "fifo", "1"))
 	}
 	lost, err := n.wire.Lost()
-	if err == nil {
-		add(result.CardLost, float64(lost))
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // a TAP device: its interface counts them
+		return values, nil
+	case err != nil:
+		return values, err
 	}
-	return values, err
+	add(result.CardLost, float64(lost))
+	return values, nil
 }

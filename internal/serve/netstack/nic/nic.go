@@ -12,6 +12,7 @@ import (
 // Config is how the card is built and how its driver treats it.
 type Config struct {
 	Transmit int    // transmit descriptors; 0: 256
+	Queue    int    // packets that the driver holds for when they are all in use; 0: 1000
 	Budget   int    // most frames one poll serves; 0: 64
 	Pacing   Pacing // of receive interrupts
 	Timer    Timer  // nil: NewTimer(Sleep)
@@ -59,8 +60,8 @@ type counts struct {
 	held, worst                  atomic.Int64 // ns from first frame to interrupt: the sum, the worst
 	fifo                         [2]atomic.Int64
 
-	kicks, sent, bytes  atomic.Int64
-	full                atomic.Int64 // packets refused for want of a descriptor
+	kicks, sent         atomic.Int64
+	full, dropped       atomic.Int64 // packets that found no descriptor, and not even a place in the queue
 	reclaimed, txEvents atomic.Int64
 }
 
@@ -68,6 +69,9 @@ type counts struct {
 func New(w Wire, c Config) (*NIC, error) {
 	if c.Transmit == 0 {
 		c.Transmit = 256
+	}
+	if c.Queue == 0 {
+		c.Queue = 1000
 	}
 	if c.Budget == 0 {
 		c.Budget = 64
@@ -79,14 +83,14 @@ func New(w Wire, c Config) (*NIC, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nic: %w", err)
 	}
-	if c.Transmit < 2 || c.Budget < 1 || c.Split < 0 || c.Trace < 0 || c.TransmitInterrupt < 0 {
+	if c.Transmit < 2 || c.Queue < 0 || c.Budget < 1 || c.Split < 0 || c.Trace < 0 || c.TransmitInterrupt < 0 {
 		return nil, errors.New("nic: want at least 2 transmit descriptors, a budget of at least 1 frame, and nothing negative")
 	}
 	n := &NIC{wire: w, cfg: c, timer: c.Timer, pacer: pacer{Pacing: p}, trace: newTrace(c.Trace)}
 	if c.Split > 0 {
 		n.place = newPlacement(c.Split)
 	}
-	n.tx.init(c.Transmit)
+	n.tx.init(c.Transmit, c.Queue)
 	return n, nil
 }
 

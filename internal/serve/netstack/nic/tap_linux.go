@@ -15,7 +15,6 @@ type tap struct {
 	fd     int
 	slots  [][]byte
 	frames []Received // of the slots, from the oldest on
-	free   int        // slots behind them
 	at     int        // the oldest
 	gather gather
 }

@@ -7,24 +7,30 @@ import (
 	"sync"
 )
 
-// ErrFull is returned when no transmit descriptor is free.
+// ErrFull is returned when neither a transmit descriptor nor a place in the
+// driver's queue is free.
 var ErrFull = errors.New("no transmit descriptor is free")
 
-// ring is the transmit descriptors: queued ones wait for the wire, completed
-// ones for someone to reclaim them.
+// ring is the transmit descriptors and the driver's queue before them. Packets
+// wait for the wire in queued, the first of them in descriptors, and completed
+// ones wait for someone to reclaim their descriptors.
 type ring struct {
 	mu        sync.Mutex
 	size      int
+	queue     int
 	queued    []Packet
 	sending   int // taken from queued, not completed yet
 	completed []Packet
 	bell      chan struct{} // rung when the queue is no longer empty
 }
 
-func (r *ring) init(size int) {
-	r.size, r.bell = size, make(chan struct{}, 1)
+func (r *ring) init(size, queue int) {
+	r.size, r.queue, r.bell = size, queue, make(chan struct{}, 1)
 	r.queued = make([]Packet, 0, size)
 }
+
+// free returns the descriptors that hold nothing.
+func (r *ring) free() int { return r.size - r.sending - len(r.completed) }
 
 func (r *ring) wake() {
 	select {
@@ -33,8 +39,8 @@ func (r *ring) wake() {
 	}
 }
 
-// Send queues packets and rings the bell. n of them were taken; the error is
-// ErrFull if that is not all. Any goroutine may send.
+// Send queues packets and rings the bell. n of them were taken; the error
+// wraps ErrFull if that is not all. Any goroutine may send.
 func (n *NIC) Send(packets []Packet) (int, error) {
 	r := &n.tx
 	var freed []Packet
@@ -42,8 +48,11 @@ func (n *NIC) Send(packets []Packet) (int, error) {
 	if n.cfg.ReclaimInSend {
 		freed, r.completed = r.completed, nil
 	}
-	free := r.size - len(r.queued) - r.sending - len(r.completed)
-	take := min(len(packets), free)
+	room := r.free() - len(r.queued) // less than 0: some wait in the queue already
+	if wait := len(packets) - max(room, 0); wait > 0 {
+		n.count.full.Add(int64(wait))
+	}
+	take := min(len(packets), max(room+r.queue, 0))
 	ring := len(r.queued) == 0 && take > 0
 	r.queued = append(r.queued, packets[:take]...)
 	r.mu.Unlock()
@@ -52,7 +61,7 @@ func (n *NIC) Send(packets []Packet) (int, error) {
 	}
 	n.reclaim(freed)
 	if take < len(packets) {
-		n.count.full.Add(int64(len(packets) - take))
+		n.count.dropped.Add(int64(len(packets) - take))
 		return take, fmt.Errorf("nic: send: %w", ErrFull)
 	}
 	return take, nil
@@ -64,10 +73,7 @@ func (n *NIC) transmit(ctx context.Context) error {
 	r := &n.tx
 	var batch []Packet
 	for ctx.Err() == nil {
-		r.mu.Lock()
-		batch, r.queued = r.queued, batch[:0]
-		r.sending = len(batch)
-		r.mu.Unlock()
+		batch = r.take(batch[:0])
 		if len(batch) == 0 {
 			select {
 			case <-r.bell:
@@ -81,6 +87,18 @@ func (n *NIC) transmit(ctx context.Context) error {
 		n.complete(batch)
 	}
 	return nil
+}
+
+// take moves as many queued packets into descriptors as are free. Completed
+// ones that nobody reclaimed yet are in the way only of more than there are.
+func (r *ring) take(batch []Packet) []Packet {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(len(r.queued), max(r.free(), 1))
+	batch = append(batch, r.queued[:n]...)
+	r.queued = r.queued[:copy(r.queued, r.queued[n:])]
+	r.sending = n
+	return batch
 }
 
 // push sends a batch to the end.

@@ -1,0 +1,29 @@
+package ftp
+
+import (
+	"context"
+	"net"
+	"net/netip"
+
+	"github.com/linerate/linerate/internal/serve/ftp/data"
+)
+
+// Network makes data connections. Listeners and connections have addresses
+// that netip.ParseAddrPort reads.
+type Network interface {
+	Listen(ctx context.Context, local netip.AddrPort) (net.Listener, error)
+	Dial(ctx context.Context, local netip.Addr, to netip.AddrPort) (net.Conn, error)
+}
+
+// hostNetwork is the kernel's TCP, with buffers set before the connection is
+// made, so that they count for the window.
+type hostNetwork struct{ knobs data.Knobs }
+
+func (n hostNetwork) Listen(ctx context.Context, local netip.AddrPort) (net.Listener, error) {
+	return (&net.ListenConfig{Control: n.knobs.Control}).Listen(ctx, "tcp", local.String())
+}
+
+func (n hostNetwork) Dial(ctx context.Context, local netip.Addr, to netip.AddrPort) (net.Conn, error) {
+	d := net.Dialer{Control: n.knobs.Control, LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0))}
+	return d.DialContext(ctx, "tcp", to.String())
+}
