@@ -27,7 +27,7 @@ type source interface {
 
 // sources are the synthetic parts by the first element of their names.
 func sources() map[string]source {
-	return map[string]source{"link": links{}, "ethtool": ethtools{}, "sockdiag": sockdiag{}}
+	return map[string]source{"link": links{}, "ethtool": ethtools{}, "sockdiag": sockdiag{}, "qdisc": qdiscs{}}
 }
 
 func (live) Open(name string) (fs.File, error) {
@@ -44,7 +44,7 @@ func (live) Open(name string) (fs.File, error) {
 	}
 	switch top {
 	case ".":
-		return dir(".", entries("ethtool/", "link/", "proc/", "sockdiag/", "sys/")), nil
+		return dir(".", entries("ethtool/", "link/", "proc/", "qdisc/", "sockdiag/", "sys/")), nil
 	case "proc", "sys", "boot", "lib": // the last two for the kernel's configuration and modules
 		return os.DirFS("/").Open(perThread(name))
 	}
