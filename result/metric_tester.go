@@ -18,13 +18,17 @@ var (
 	ForeignFrames    = Metric{"foreign_frames_total", Counter, "frame", "foreign", "Frames that are not the tester's own.", "RFC 2544 10"}
 	ReflectedFrames  = Metric{"reflected_frames_total", Counter, "frame", "reflected", "Test frames sent back.", "RFC 2544 6"}
 	FrameLatency     = Metric{"frame_latency_seconds", Gauge, "s", "latency", "Time from sending a frame to receiving it.", "RFC 1242 3.8"}
+	FrameJitter      = Metric{"frame_jitter_seconds", Gauge, "s", "jitter", "Mean difference of the latencies of consecutive stamped frames of a flow.", "RFC 4689 3.2.5"}
 	DepartureLate    = Metric{"departure_lateness_seconds", Gauge, "s", "lateness", "How late frames left against the schedule.", ""}
 	BackToBackFrames = Metric{"back_to_back_frames", Gauge, "frame", "back-to-back", "Longest burst without loss, average of the tests.", "RFC 9004 6"}
+	ImpliedBuffer    = Metric{"implied_buffer_seconds", Gauge, "s", "implied buffer", "Time that the longest burst takes at the line's rate.", "RFC 9004 6.4"}
 	BufferSeconds    = Metric{"corrected_buffer_seconds", Gauge, "s", "buffer time", "Corrected buffer time of the device.", "RFC 9004 6.4"}
 	RecoverySeconds  = Metric{"system_recovery_seconds", Gauge, "s", "recovery", "Time from the end of overload to the last loss.", "RFC 2544 26.5"}
+	ResetSeconds     = Metric{"reset_seconds", Gauge, "s", "reset", "Time from the last frame before a reset to the first one after.", "RFC 6201 4"}
 )
 
 func testerMetrics() []Metric {
 	return []Metric{OfferedLoad, IntendedLoad, ForwardingRate, ThroughputRate, FrameLimit, FrameLossRatio, FramesSent, FramesUnique, FramesLost,
-		FramesDuplicate, FramesReordered, FramesCorrupt, ForeignFrames, ReflectedFrames, FrameLatency, DepartureLate, BackToBackFrames, BufferSeconds, RecoverySeconds}
+		FramesDuplicate, FramesReordered, FramesCorrupt, ForeignFrames, ReflectedFrames, FrameLatency, FrameJitter, DepartureLate,
+		BackToBackFrames, ImpliedBuffer, BufferSeconds, RecoverySeconds, ResetSeconds}
 }

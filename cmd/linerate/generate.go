@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,9 +20,12 @@ func newGenerate(c cli) *cobra.Command {
 the same with a reflector at the far end ('linerate serve reflect'): lost, duplicate, reordered and
 corrupt frames are told apart, and latency is measured on stamped frames.`,
 		Example: `  linerate generate -i eth1 --in eth2 --via 198.18.1.1 --size 64 --rate 500000
-  linerate generate -i eth1 --dst 198.18.1.1 --line 1Gbit --imix --duration 10s`,
+  linerate generate -i eth1 --dst 198.18.1.1 --line 1Gbit --imix --duration 10s
+  linerate generate --port file -i frames.pcap --line 1Gbit --size 64,1518 --count 100     # look at them`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runGenerate(cmd.Context(), c, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return testSizes(cmd, c, o.testerOptions, o.output, "frames", o.one)
+		},
 	}
 	o.testerOptions = addTester(cmd)
 	f := cmd.Flags()
@@ -44,78 +46,16 @@ type generateOptions struct {
 	burst    int
 }
 
-func runGenerate(ctx context.Context, c cli, o *generateOptions) error {
-	if _, err := o.output.target(); err != nil {
-		return err
-	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	start := time.Now()
-	r := &result.Result{ID: result.NewID(start), Origin: result.Measured, Start: start, Ending: result.Completed,
-		Workload: result.Workload{Kind: "frames", Params: o.params()}}
-	var err error
-	for _, sizes := range o.sizesInTurn() {
-		var t result.Trial
-		t, err = generateOne(ctx, o, sizes, r)
-		if len(t.Values) > 0 {
-			r.Trials = append(r.Trials, t)
-		}
-		if err != nil {
-			break
-		}
-	}
-	r.Duration = time.Since(start)
-	if len(r.Trials) == 1 {
-		r.Totals = r.Trials[0].Values
-	}
-	err = endOf(ctx, r, err)
-	return o.output.deliver(c, r, err)
-}
-
-// params are what repeats the run.
-func (o *testerOptions) params() map[string]string {
-	return map[string]string{"out": o.out, "in": o.in, "src": o.src, "dst": o.dst, "flows": fmt.Sprint(o.flows), "hosts": fmt.Sprint(o.hosts),
-		"line": result.FormatBits(o.lineRate)}
-}
-
-// endOf notes how a run ended; an interrupt is no error.
-func endOf(ctx context.Context, r *result.Result, err error) error {
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		r.Ending, r.Error = result.Interrupted, err.Error()
-		return nil
-	default:
-		r.Ending, r.Error = result.Failed, err.Error()
-	}
-	return err
-}
-
-func sizeName(sizes []int) string {
-	if len(sizes) > 1 {
-		return "imix"
-	}
-	return fmt.Sprint(sizes[0])
-}
-
-func generateOne(ctx context.Context, o *generateOptions, sizes []int, res *result.Result) (t result.Trial, err error) {
-	rig, err := openRig(ctx, o.testerOptions, sizes)
-	if err != nil {
-		return t, err
-	}
-	defer func() { err = errors.Join(err, rig.Close()) }()
-	if res.Ends == nil {
-		res.Ends = rig.ends()
-	}
-	m := &measurer{rig: rig, phases: quickPhases(), start: res.Start, sizes: sizeName(sizes)}
-	line := rig.lineLimit()
+// one sends frames of one size.
+func (o *generateOptions) one(ctx context.Context, r *rig, sizes string, res *result.Result) error {
+	m := &measurer{rig: r, phases: quickPhases(), start: res.Start, sizes: sizes}
+	line := r.lineLimit()
 	rate := o.rate
 	if rate == 0 {
 		rate = line
 	}
 	if rate > line*1.0001 {
-		return t, usagef("--rate %.0f: the line carries %.0f frame/s of this size", rate, line)
+		return usagef("--rate %.0f: the line carries %.0f frame/s of this size", rate, line)
 	}
 	frames := o.count
 	if frames == 0 {
@@ -124,14 +64,18 @@ func generateOne(ctx context.Context, o *generateOptions, sizes []int, res *resu
 	at := time.Since(res.Start)
 	sent, got, err := m.offer(ctx, generator.Load{Frames: frames, Rate: rate, Burst: o.burst})
 	if sent.Frames == 0 {
-		return t, err
+		return err
 	}
-	t = result.Trial{Name: "frames", Params: map[string]string{"size": m.sizes}, Start: at, Duration: sent.Duration, Pass: err == nil,
-		Values: append(frameValues(sent, got), result.IntendedLoad.Of(rate), result.FrameLimit.Of(line),
-			result.DepartureLate.Of(sent.Late.Quantile(0.5)/1e9, "quantile", "0.5"), result.DepartureLate.Of(sent.Late.Quantile(0.99)/1e9, "quantile", "0.99"))}
-	t.Values = append(t.Values, latencyValues(got.Latency)...)
+	t := result.Trial{Name: "frames", Params: map[string]string{"size": sizes}, Start: at, Duration: sent.Duration, Pass: err == nil,
+		Values: append(frameValues(sent, got), result.IntendedLoad.Of(rate), result.FrameLimit.Of(line))}
+	t.Values = append(append(t.Values, lateValues(sent)...), latencyValues(got, 0)...)
 	if sent.Slips > 0 {
 		t.Note = fmt.Sprintf("the tester stalled %d times, %v in all", sent.Slips, sent.Slipped.Round(time.Microsecond))
 	}
-	return t, err
+	if res.Trials = append(res.Trials, t); len(res.Trials) == 1 {
+		res.Totals = t.Values
+	} else {
+		res.Totals = nil
+	}
+	return err
 }

@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/linerate/linerate/internal/search"
-	"github.com/linerate/linerate/internal/workload/generator"
 	"github.com/linerate/linerate/result"
 )
 
 // bench2544 runs the tests of section 26 for one frame size.
 type bench2544 struct {
-	o     *rfc2544Options
-	m     *measurer
-	res   *result.Result
-	line  float64 // frames per second
-	found search.Outcome
+	o        *rfc2544Options
+	c        cli
+	m        *measurer
+	res      *result.Result
+	line     float64       // frames per second
+	baseline time.Duration // the tester's own latency, 0 where it is not known
+	found    search.Outcome
 }
 
 // trial adds a row to the result.
@@ -27,34 +28,32 @@ func (b *bench2544) trial(test string, since time.Time, pass bool, note string, 
 		Start: since.Sub(b.res.Start), Duration: time.Since(since), Pass: pass, Note: note, Values: vs})
 }
 
-func (b *bench2544) duration() time.Duration {
-	if b.o.strict {
-		return 60 * time.Second
-	}
-	return b.o.duration
-}
-
 // throughput is section 26.1. The loads above what the tester offers are not
 // tried, and the result says so.
 func (b *bench2544) throughput(ctx context.Context) (err error) {
 	since := time.Now()
-	s := search.Throughput{Max: search.FramesPerSecond(b.m.limit), Min: 1, Resolution: b.o.resolution, Duration: b.duration(),
-		Short: min(b.duration(), 5*time.Second), Repeats: b.o.repeats, RepeatLoss: 0.001}
-	if b.found, err = s.Search(ctx, b.m); err != nil {
-		return err
-	}
+	s := search.Throughput{Max: search.FramesPerSecond(b.m.limit), Min: 1, Resolution: b.o.resolution, Duration: b.o.length(),
+		Short: min(b.o.length(), 5*time.Second), Repeats: b.o.repeats, RepeatLoss: 0.001}
+	b.found, err = s.Search(ctx, b.m)
 	rate := float64(b.found.Load)
 	note := ""
-	if rate >= b.m.limit && b.m.limit < b.line {
+	switch {
+	case err != nil && rate == 0:
+		return err
+	case err != nil:
+		note = "incomplete: the search ended early, the device may do more"
+	case rate >= b.m.limit && b.m.limit < b.line:
 		note = "at the tester's own limit: the device may do more"
+	case rate == 0:
+		note = "no load tried came through without loss"
 	}
-	b.trial("throughput", since, rate > 0, note, result.ThroughputRate.Of(rate), result.FrameLimit.Of(b.line), result.Goodput.Of(rate*8*b.payload()))
-	return nil
+	b.trial("throughput", since, err == nil && rate > 0, note, result.ThroughputRate.Of(rate), result.FrameLimit.Of(b.line), result.Goodput.Of(rate*8*b.payload()))
+	return err
 }
 
 // payload is the mean UDP payload of a frame in bytes.
 func (b *bench2544) payload() float64 {
-	p := b.m.rig.profile
+	p := b.m.rig.profile()
 	sum := 0
 	for _, n := range p.Sizes {
 		sum += n - p.Overhead()
@@ -62,33 +61,10 @@ func (b *bench2544) payload() float64 {
 	return float64(sum) / float64(len(p.Sizes))
 }
 
-// latency is section 26.2: at the throughput of this size, a frame tagged in
-// the middle of each stream; ours stamps many and reports the quantiles.
-func (b *bench2544) latency(ctx context.Context) error {
-	if b.found.Load == 0 {
-		return nil
-	}
-	since := time.Now()
-	streams, length := 1, b.duration()
-	if b.o.strict {
-		streams, length = 20, 120*time.Second
-	}
-	var all generator.Histogram
-	for range streams {
-		_, got, err := b.m.offer(ctx, generator.Load{Frames: uint64(float64(b.found.Load) * length.Seconds()), Rate: float64(b.found.Load)})
-		if err != nil {
-			return err
-		}
-		all.Merge(&got.Latency)
-	}
-	b.trial("latency", since, all.N > 0, fmt.Sprintf("at %.0f frame/s, %d frames stamped", float64(b.found.Load), all.N), latencyValues(all)...)
-	return nil
-}
-
 // loss is section 26.3.
 func (b *bench2544) loss(ctx context.Context) error {
 	since := time.Now()
-	trials, err := search.FrameLossRate(ctx, b.m, search.FramesPerSecond(b.m.limit), 0.1, b.duration(), nil)
+	trials, err := search.FrameLossRate(ctx, b.m, search.FramesPerSecond(b.m.limit), 0.1, b.o.length(), nil)
 	for _, t := range trials {
 		b.res.Trials = append(b.res.Trials, result.Trial{Name: "loss", Start: since.Sub(b.res.Start), Duration: t.Duration, Pass: t.LossRatio == 0,
 			Params: map[string]string{"test": "loss", "size": b.m.sizes, "load %": strconv.FormatFloat(100*float64(t.Load)/b.line, 'f', 1, 64)},
@@ -100,7 +76,7 @@ func (b *bench2544) loss(ctx context.Context) error {
 // backToBack is section 26.4 as updated by RFC 9004.
 func (b *bench2544) backToBack(ctx context.Context) error {
 	since := time.Now()
-	s := search.BackToBack{Rate: search.FramesPerSecond(b.m.limit), Throughput: b.found.Load, Limit: 2 * time.Second, Tests: 5, Repeats: b.o.repeats}
+	s := search.BackToBack{Rate: search.FramesPerSecond(b.m.limit), Throughput: b.found.Load, Limit: 2 * time.Second, Tests: quickBursts, Repeats: b.o.repeats}
 	if b.o.strict {
 		s.Tests, s.Limit = 50, 30*time.Second
 	}
@@ -114,36 +90,6 @@ func (b *bench2544) backToBack(ctx context.Context) error {
 		return err
 	}
 	b.trial("b2b", since, true, fmt.Sprintf("%d searches within %d frames: %.0f to %.0f, deviation %.0f", len(got.Frames), s.Step, got.Min, got.Max, got.Dev),
-		result.BackToBackFrames.Of(got.Average), result.BufferSeconds.Of(got.Corrected.Seconds()))
-	return nil
-}
-
-// recovery is section 26.5: overload, then half the rate, and the time until
-// the last frame lost. Ours counts the losses at half rate: so many frame
-// times after the drop was the last.
-func (b *bench2544) recovery(ctx context.Context) error {
-	over := min(1.1*float64(b.found.Load), b.m.limit)
-	if b.found.Load == 0 || over <= float64(b.found.Load) {
-		b.trial("recovery", time.Now(), false, "not applicable: the tester cannot overload the device")
-		return nil
-	}
-	since := time.Now()
-	d := b.duration()
-	p := b.m.phases
-	b.m.phases = phases{}
-	_, _, err := b.m.offer(ctx, generator.Load{Frames: uint64(over * d.Seconds()), Rate: over})
-	b.m.phases = phases{drain: p.drain, rest: p.rest}
-	if err != nil {
-		b.m.phases = p
-		return err
-	}
-	half := over / 2
-	sent, got, err := b.m.offer(ctx, generator.Load{Frames: uint64(half * d.Seconds()), Rate: half})
-	b.m.phases = p
-	if err != nil {
-		return err
-	}
-	lost := countsOf(sent, got).Lost()
-	b.trial("recovery", since, true, fmt.Sprintf("%d frames lost after the drop to %.0f frame/s", lost, half), result.RecoverySeconds.Of(float64(lost)/half), result.FramesLost.Of(float64(lost)))
+		result.BackToBackFrames.Of(got.Average), result.ImpliedBuffer.Of(got.Implied.Seconds()), result.BufferSeconds.Of(got.Corrected.Seconds()))
 	return nil
 }

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/linerate/linerate/internal/port"
-	"github.com/linerate/linerate/internal/wire/frame"
 	"github.com/linerate/linerate/internal/workload/generator"
 	"github.com/linerate/linerate/result"
 )
@@ -25,13 +22,19 @@ type testerOptions struct {
 	sizes          string
 	imix           bool
 	src, dst       string
-	via, dstMAC    string
+	via, viaIn     string
+	dstMAC         string
 	vlan           int
 	flows, hosts   int
+	shuffle, both  bool
+	modifier       string
+	filters        int
+	preset         string
 	iKnow          bool
 	lineRate       float64 // bit/s, from line or the interface
 	frameSizes     []int
 	source, target netip.Addr
+	modify         generator.Modifier
 }
 
 func addTester(cmd *cobra.Command) *testerOptions {
@@ -39,31 +42,86 @@ func addTester(cmd *cobra.Command) *testerOptions {
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "interface", "i", "", "send out of interface `IF`")
 	f.StringVar(&o.in, "in", "", "count what comes in at `IF` (default: the same, for a reflector)")
-	f.StringVar(&o.port, "port", "auto", "how to send and count: auto, live (frames made in the kernel), xdp (AF_XDP), packet (AF_PACKET)")
+	f.StringVar(&o.port, "port", "auto", "how to send and count: auto, "+wayNames())
 	f.StringVar(&o.line, "line", "", "`RATE` of the line where the interface does not tell, such as 1Gbit")
 	f.StringVar(&o.sizes, "size", "64,128,256,512,1024,1280,1518", "frame `SIZES` in bytes with FCS")
 	f.BoolVar(&o.imix, "imix", false, "a mix of 64, 594 and 1518 bytes, 7:4:1, instead of --size")
 	f.StringVar(&o.src, "src", "198.18.1.2", "source `ADDRESS`")
 	f.StringVar(&o.dst, "dst", "198.19.1.2", "destination `ADDRESS`, the first of --hosts")
 	f.StringVar(&o.via, "via", "", "`ADDRESS` of the device under test on the sending side (default: the destination)")
+	f.StringVar(&o.viaIn, "via-in", "", "`ADDRESS` of the device on the other side, for --both (default: the source)")
 	f.StringVar(&o.dstMAC, "dst-mac", "", "`MAC` to send to, instead of asking for --via")
 	f.IntVar(&o.vlan, "vlan", 0, "VLAN `TAG`")
 	f.IntVar(&o.flows, "flows", 1, "number of flows, a power of two up to 65536")
-	f.IntVar(&o.hosts, "hosts", 1, "number of destination addresses, a power of two")
+	f.IntVar(&o.hosts, "hosts", 1, "number of destination addresses, a power of two; 256 is RFC 2544 section 12")
+	f.BoolVar(&o.shuffle, "shuffle", false, "flows, their addresses and ports in pseudo-random order (RFC 4814)")
+	f.BoolVar(&o.both, "both", false, "also send from --in to --interface, at the same rate (RFC 2544 section 14)")
+	f.StringVar(&o.modifier, "modifier", "none", "broadcast, management or routing: other frames in the stream (RFC 2544 section 11)")
+	f.IntVar(&o.filters, "filters", 0, "say which `N` filters the device is to have, 1 or 25, and note them (section 11.4)")
+	f.StringVar(&o.preset, "preset", "", "a known set-up: "+strings.Join(presetNames(), ", "))
 	f.BoolVar(&o.iKnow, "i-know", false, "send to addresses outside the benchmark ranges (RFC 6815)")
 	return o
 }
 
+// preset is a set-up with a name: flags and their values.
+type preset struct{ flag, value string }
+
+func presets() map[string][]preset {
+	return map[string][]preset{
+		// The field report's: 1,500-byte frames on Gigabit Ethernet, 1,024 flows.
+		"p1020": {{"size", "1500"}, {"flows", "1024"}, {"line", "1Gbit"}},
+		"imix":  {{"imix", "true"}},
+		// The goals of FD.io CSIT, see search.NDRPDR, and RFC 2544 as a goal.
+		"ndr-pdr": {{"goals", "ndr-pdr"}},
+		"rfc2544": {{"goals", "rfc2544"}},
+	}
+}
+
+func presetNames() []string {
+	names := []string{}
+	for n := range presets() {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// usePreset fills in a set-up where the user said nothing else.
+func (o *testerOptions) usePreset(cmd *cobra.Command) error {
+	flags, ok := presets()[o.preset]
+	if o.preset != "" && !ok {
+		return usagef("--preset %s: want %s", o.preset, strings.Join(presetNames(), ", "))
+	}
+	for _, p := range flags {
+		if cmd.Flags().Lookup(p.flag) == nil {
+			return usagef("--preset %s is one of 'linerate mlr'", o.preset)
+		}
+		if cmd.Flags().Changed(p.flag) {
+			continue
+		}
+		if err := cmd.Flags().Set(p.flag, p.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // check completes the options, before anything is sent.
-func (o *testerOptions) check() error {
+func (o *testerOptions) check(cmd *cobra.Command) error {
+	if err := o.usePreset(cmd); err != nil {
+		return err
+	}
 	var err1, err2 error
 	o.source, err1 = netip.ParseAddr(o.src)
 	o.target, err2 = netip.ParseAddr(o.dst)
 	if err := errors.Join(err1, err2); err != nil {
 		return usagef("--src, --dst: %v", err)
 	}
-	if o.out == "" {
+	if o.out == "" && o.port != "memory" {
 		return usagef("which interface? -i IF sends, --in IF counts; 'linerate doctor' lists what each can do")
+	}
+	if o.port == "memory" {
+		o.out, o.in = "memory", "memory"
 	}
 	if o.in == "" {
 		o.in = o.out
@@ -74,10 +132,10 @@ func (o *testerOptions) check() error {
 			return usagef("%v is not an address for benchmarks (198.18.0.0/15, 2001:2::/48): test traffic at line rate stops a network that others use (RFC 6815); --i-know sends it all the same", a)
 		}
 	}
-	if err := o.parseSizes(); err != nil {
-		return err
+	if o.both && o.in == o.out {
+		return usagef("--both: want two interfaces, -i and --in")
 	}
-	return o.parseLine()
+	return errors.Join(o.parseModifier(), o.parseSizes(), o.parseLine())
 }
 
 func benchmark(a netip.Addr) bool {
@@ -87,6 +145,19 @@ func benchmark(a netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+func (o *testerOptions) parseModifier() error {
+	modifiers := map[string]generator.Modifier{"none": generator.Unmodified, "broadcast": generator.Broadcast, "management": generator.Management, "routing": generator.Unmodified}
+	m, ok := modifiers[o.modifier]
+	if !ok {
+		return usagef("--modifier %s: want none, broadcast, management or routing", o.modifier)
+	}
+	if o.filters != 0 && o.filters != 1 && o.filters != 25 {
+		return usagef("--filters %d: RFC 2544 section 11.4 has 1 and 25", o.filters)
+	}
+	o.modify = m
+	return nil
 }
 
 func (o *testerOptions) parseSizes() error {
@@ -133,201 +204,20 @@ func (o *testerOptions) sizesInTurn() [][]int {
 	return out
 }
 
-// rig is a tester connected to its device.
-type rig struct {
-	o       *testerOptions
-	profile generator.Profile
-	sender  generator.Sender
-	sink    generator.Receiver
-	close   []func() error
-}
-
-// openRig finds the device, answers for the addresses that are ours, and
-// proves that frames come through.
-func openRig(ctx context.Context, o *testerOptions, sizes []int) (*rig, error) {
-	r := &rig{o: o}
-	err := r.open(ctx, sizes)
-	if err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return r, nil
-}
-
-func (r *rig) open(ctx context.Context, sizes []int) error {
-	o := r.o
-	out, err := net.InterfaceByName(o.out)
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.out, err)
-	}
-	if err := r.answer(ctx, o.out, o.source, 1); err != nil {
-		return err
-	}
-	if o.in != o.out {
-		if err := r.answer(ctx, o.in, o.target, o.hosts); err != nil {
-			return err
+// params are what repeats the run.
+func (o *testerOptions) params() map[string]string {
+	p := map[string]string{"out": o.out, "in": o.in, "src": o.src, "dst": o.dst, "flows": fmt.Sprint(o.flows), "hosts": fmt.Sprint(o.hosts),
+		"line": result.FormatBits(o.lineRate)}
+	for name, v := range map[string]struct {
+		set   bool
+		value any
+	}{
+		"preset": {o.preset != "", o.preset}, "order": {o.shuffle, "pseudo-random"}, "directions": {o.both, "both, load per direction"},
+		"modifier": {o.modifier != "none", o.modifier}, "filters": {o.filters > 0, o.filters}, "vlan": {o.vlan > 0, o.vlan},
+	} {
+		if v.set {
+			p[name] = fmt.Sprint(v.value)
 		}
 	}
-	mac, err := r.device(ctx, out)
-	if err != nil {
-		return err
-	}
-	r.profile = generator.Profile{Sizes: sizes, Source: out.HardwareAddr, Dest: mac, SourceIP: o.source, DestIP: o.target,
-		VLAN: o.vlan, Flows: o.flows, Hosts: o.hosts, StampEvery: 64}
-	return r.connect(ctx)
-}
-
-// device returns the MAC address to send to.
-func (r *rig) device(ctx context.Context, out *net.Interface) (net.HardwareAddr, error) {
-	if r.o.dstMAC != "" {
-		mac, err := net.ParseMAC(r.o.dstMAC)
-		if err != nil {
-			return nil, usagef("--dst-mac: %v", err)
-		}
-		return mac, nil
-	}
-	next := r.o.target
-	if r.o.via != "" {
-		var err error
-		if next, err = netip.ParseAddr(r.o.via); err != nil {
-			return nil, usagef("--via: %v", err)
-		}
-	}
-	p, err := port.OpenRaw(r.o.out)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	mac, err := port.Resolve(ctx, p, out.HardwareAddr, r.o.source, next)
-	if errors.Is(err, port.ErrNoNeighbour) {
-		return nil, fmt.Errorf("%w: is the device up and does it have that address? --via names another, --dst-mac asks nobody", err)
-	}
-	return mac, err
-}
-
-// answer answers on an interface for n addresses from first on, so that the
-// device finds its neighbour without any set-up.
-func (r *rig) answer(ctx context.Context, ifname string, first netip.Addr, n int) error {
-	ifi, err := net.InterfaceByName(ifname)
-	if err != nil {
-		return fmt.Errorf("%s: %w", ifname, err)
-	}
-	p, err := port.OpenRaw(ifname)
-	if err != nil {
-		return err
-	}
-	last := first
-	for range n - 1 {
-		last = last.Next()
-	}
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() {
-		done <- port.Answer(ctx, p, ifi.HardwareAddr, func(a netip.Addr) bool { return a.Compare(first) >= 0 && a.Compare(last) <= 0 })
-	}()
-	r.close = append(r.close, func() error { stop(); return errors.Join(<-done, p.Close()) })
-	return nil
-}
-
-// way is one pair of sender and receiver.
-type way struct {
-	name string
-	send func() (generator.Sender, error)
-	sink func() (generator.Receiver, error)
-}
-
-func (r *rig) ways() []way {
-	o := r.o
-	kernelSink := func() (generator.Receiver, error) { return generator.OpenSink(o.in, o.flows) }
-	over := func(open func() (port.Port, error)) func() (generator.Sender, error) {
-		return func() (generator.Sender, error) {
-			p, err := open()
-			if err != nil {
-				return nil, err
-			}
-			s, err := generator.NewPorted(p, r.profile)
-			if err != nil {
-				return nil, errors.Join(err, p.Close())
-			}
-			return s, nil
-		}
-	}
-	raw := func() (port.Port, error) { return port.OpenRaw(o.out) }
-	return []way{
-		{"live", func() (generator.Sender, error) { return generator.OpenLive(o.out, r.profile, 0) }, kernelSink},
-		{"xdp", over(func() (port.Port, error) { return port.OpenXDP(o.out, port.XDPOptions{SendOnly: true}) }), kernelSink},
-		{"packet", over(raw), func() (generator.Receiver, error) {
-			p, err := port.OpenRaw(o.in)
-			if err != nil {
-				return nil, err
-			}
-			return generator.NewTapped(p, o.flows)
-		}},
-	}
-}
-
-// connect takes the first way that brings a frame through.
-func (r *rig) connect(ctx context.Context) error {
-	var errs []error
-	known := false
-	for _, w := range r.ways() {
-		if r.o.port != "auto" && r.o.port != w.name {
-			continue
-		}
-		known = true
-		err := r.try(ctx, w)
-		if err == nil {
-			return nil
-		}
-		errs = append(errs, fmt.Errorf("%s: %w", w.name, err))
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	if !known {
-		return usagef("--port %s: want auto, live, xdp or packet", r.o.port)
-	}
-	return errors.Join(errs...)
-}
-
-func (r *rig) try(ctx context.Context, w way) error {
-	sink, err := w.sink()
-	if err != nil {
-		return err
-	}
-	sender, err := w.send()
-	if err != nil {
-		return errors.Join(err, sink.Close())
-	}
-	if err := generator.Prove(ctx, sender, sink); err != nil {
-		return errors.Join(err, sender.Close(), sink.Close())
-	}
-	r.sender, r.sink = sender, sink
-	return nil
-}
-
-// Close detaches and stops answering.
-func (r *rig) Close() error {
-	var err error
-	if r.sender != nil {
-		err = errors.Join(r.sender.Close(), r.sink.Close())
-	}
-	for _, f := range r.close {
-		err = errors.Join(err, f())
-	}
-	return err
-}
-
-// lineLimit is the greatest frame rate of the line for the rig's frames.
-func (r *rig) lineLimit() float64 {
-	bytes := 0
-	for _, n := range r.profile.Sizes {
-		bytes += max(n, frame.MinFrame) + frame.Gap
-	}
-	return r.o.lineRate / 8 / (float64(bytes) / float64(len(r.profile.Sizes)))
-}
-
-// ends describes the tester for a Result.
-func (r *rig) ends() []result.End {
-	return []result.End{{Role: "tester", Host: hostname(), Facts: map[string]string{
-		"send": r.o.out + ", " + r.sender.Name(), "count": r.o.in + ", " + r.sink.Name(), "line": result.FormatBits(r.o.lineRate)}}}
+	return p
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/linerate/linerate/internal/search"
@@ -26,7 +28,27 @@ type measurer struct {
 	start  time.Time
 	sizes  string // of the frames, for labels
 	limit  float64
-	seen   func(search.Trial, generator.Sent, generator.Received)
+	watch  bool // have the receiver note arrival times
+	seen   func(search.Trial, generator.Sent)
+}
+
+// newMeasurer returns a measurer whose trials become readings of res and lines
+// of progress. It has measured the tester's own limit, which the result tells.
+func newMeasurer(ctx context.Context, c cli, r *rig, p phases, res *result.Result, sizes string) (*measurer, error) {
+	m := &measurer{rig: r, phases: p, start: res.Start, sizes: sizes}
+	m.seen = func(t search.Trial, sent generator.Sent) {
+		res.Readings = append(res.Readings, m.reading(t, sent))
+		fmt.Fprintf(c.err, "%s bytes: %.0f frame/s for %v: %d of %d lost\n", m.sizes, float64(t.Load), t.Duration, t.Counts.Lost(), t.Counts.Sent)
+	}
+	var err error
+	if m.limit, err = m.ownLimit(ctx); err != nil {
+		return nil, err
+	}
+	if line := r.lineLimit(); m.limit < line {
+		res.Gaps = append(res.Gaps, result.Gap{Source: sizes + "-byte frames",
+			Reason: fmt.Sprintf("the tester offers at most %.0f of the line's %.0f frame/s", m.limit, line)})
+	}
+	return m, nil
 }
 
 // shortfall is the share by which the offered load may be below the intended
@@ -47,37 +69,67 @@ func (m *measurer) Measure(ctx context.Context, in search.TrialInput) (search.Tr
 	c := countsOf(sent, got)
 	out := c.Output(in)
 	if m.seen != nil {
-		m.seen(search.Trial{TrialInput: in, TrialOutput: out}, sent, got)
+		m.seen(search.Trial{TrialInput: in, TrialOutput: out}, sent)
 	}
-	if offered := sent.Rate(); frames > 1 && offered < float64(in.Load)*(1-shortfall) {
+	if offered := sent.Rate() / float64(len(m.rig.directions)); frames > 1 && offered < float64(in.Load)*(1-shortfall) {
 		return out, fmt.Errorf("offered %.0f of %.0f frame/s: the tester fell behind: %w", offered, float64(in.Load), search.ErrInvalid)
 	}
 	return out, nil
 }
 
-// offer sends one load and counts what arrives, late frames too.
-func (m *measurer) offer(ctx context.Context, l generator.Load) (generator.Sent, generator.Received, error) {
-	if err := m.rig.sink.Reset(); err != nil {
-		return generator.Sent{}, generator.Received{}, err
+// offer sends one load in every direction and counts what arrives, late frames
+// too. An interrupt cuts it short: what was sent until then is counted and
+// returned with the cause.
+func (m *measurer) offer(ctx context.Context, l generator.Load) (sent generator.Sent, got generator.Received, err error) {
+	for _, d := range m.rig.directions {
+		if err := d.sink.Reset(); err != nil {
+			return sent, got, err
+		}
+		if l.StepAfter > 0 || m.watch {
+			if err := d.sink.Watch(l.StepAfter / uint64(d.profile.Flows)); err != nil {
+				return sent, got, err
+			}
+		}
 	}
 	if err := settle(ctx, m.phases.settle); err != nil {
-		return generator.Sent{}, generator.Received{}, err
+		return sent, got, err
 	}
-	sent, err := m.rig.sender.Send(ctx, l)
-	if err != nil {
-		return sent, generator.Received{}, err
+	sent, err = m.send(ctx, l)
+	if err != nil && !(ctx.Err() != nil && sent.Frames > 0) {
+		return sent, got, err
 	}
-	if err := settle(ctx, m.phases.drain); err != nil {
-		return sent, generator.Received{}, err
+	// Late frames are waited for after an interrupt too, else they look lost.
+	err = errors.Join(err, settle(context.WithoutCancel(ctx), m.phases.drain))
+	for _, d := range m.rig.directions {
+		r, lookup := d.sink.Counts()
+		got.Merge(r)
+		err = errors.Join(err, lookup)
 	}
-	got, err := m.rig.sink.Counts()
+	if err == nil && got.Unique == 0 && sent.Frames > 0 {
+		err = m.rig.alive(ctx)
+	}
 	if err != nil {
 		return sent, got, err
 	}
-	if got.Unique == 0 {
-		return sent, got, fmt.Errorf("%d frames sent and none received: the link is down, or the device or reflector fell silent", sent.Frames)
-	}
 	return sent, got, settle(ctx, m.phases.rest)
+}
+
+// send sends in all directions at the same time.
+func (m *measurer) send(ctx context.Context, l generator.Load) (generator.Sent, error) {
+	if len(m.rig.directions) == 1 {
+		return m.rig.directions[0].sender.Send(ctx, l)
+	}
+	sents, errs := make([]generator.Sent, len(m.rig.directions)), make([]error, len(m.rig.directions))
+	var wg sync.WaitGroup
+	for i, d := range m.rig.directions {
+		wg.Go(func() { sents[i], errs[i] = d.sender.Send(ctx, l) })
+	}
+	wg.Wait()
+	all := sents[0]
+	for _, s := range sents[1:] {
+		all.Merge(s)
+	}
+	return all, errors.Join(errs...)
 }
 
 // Burst sends frames back to back, for the search of RFC 9004.
@@ -91,11 +143,6 @@ func (m *measurer) Burst(ctx context.Context, frames uint64) (uint64, error) {
 		return 0, err
 	}
 	return c.Lost(), nil
-}
-
-func countsOf(s generator.Sent, r generator.Received) search.Counts {
-	return search.Counts{Sent: s.Frames, Received: r.Unique + r.Duplicate, Unique: r.Unique, Duplicate: r.Duplicate,
-		Reordered: r.Reordered, Corrupted: r.Corrupt, Foreign: r.Foreign}
 }
 
 func settle(ctx context.Context, d time.Duration) error {
@@ -113,52 +160,22 @@ func settle(ctx context.Context, d time.Duration) error {
 }
 
 // ownLimit measures what the tester itself can offer and keep up, so that no
-// search asks for more.
+// search asks for more. It is of one direction. Each rate is tried twice: a
+// stall of this machine is not the tester's limit.
 func (m *measurer) ownLimit(ctx context.Context) (float64, error) {
-	limit := m.rig.lineLimit()
-	for range 5 {
-		sent, err := m.rig.sender.Send(ctx, generator.Load{Frames: uint64(max(limit/4, 1000)), Rate: limit})
+	limit, best := m.rig.lineLimit(), 0.0
+	for try := range 8 {
+		sent, err := m.send(ctx, generator.Load{Frames: uint64(max(limit/4, 1000)), Rate: limit})
 		if err != nil {
 			return 0, err
 		}
-		if sent.Rate() >= limit*(1-shortfall) {
+		each := sent.Rate() / float64(len(m.rig.directions))
+		if best = max(best, each); each >= limit*(1-shortfall) {
 			break
 		}
-		limit = 0.95 * sent.Rate()
+		if try%2 == 1 {
+			limit, best = 0.95*best, 0
+		}
 	}
 	return limit, settle(ctx, m.phases.drain)
-}
-
-// reading makes a Reading of one trial, so that a report has them all.
-func (m *measurer) reading(t search.Trial, sent generator.Sent, got generator.Received) result.Reading {
-	return result.Reading{At: time.Since(m.start), Values: []result.Value{
-		result.IntendedLoad.Of(float64(t.Load), "size", m.sizes), result.OfferedLoad.Of(sent.Rate(), "size", m.sizes),
-		result.FrameLossRatio.Of(t.LossRatio, "size", m.sizes), result.DepartureLate.Of(sent.Late.Quantile(0.5)/1e9, "quantile", "0.5"),
-		result.DepartureLate.Of(sent.Late.Quantile(0.99)/1e9, "quantile", "0.99"),
-	}}
-}
-
-// frameValues are the counts of one trial as values.
-func frameValues(sent generator.Sent, got generator.Received) []result.Value {
-	c := countsOf(sent, got)
-	return []result.Value{
-		result.FramesSent.Of(float64(c.Sent)), result.FramesUnique.Of(float64(c.Unique)), result.FramesLost.Of(float64(c.Lost())),
-		result.FramesDuplicate.Of(float64(c.Duplicate)), result.FramesReordered.Of(float64(c.Reordered)), result.FramesCorrupt.Of(float64(got.Corrupt)),
-		result.ForeignFrames.Of(float64(got.Foreign)), result.OfferedLoad.Of(sent.Rate()),
-	}
-}
-
-// latencyValues are the quantiles of the latency of stamped frames.
-func latencyValues(h generator.Histogram) []result.Value {
-	if h.N == 0 {
-		return nil
-	}
-	var vs []result.Value
-	for _, q := range []struct {
-		name string
-		q    float64
-	}{{"0.5", 0.5}, {"0.9", 0.9}, {"0.99", 0.99}, {"0.999", 0.999}, {"1", 1}} {
-		vs = append(vs, result.FrameLatency.Of(h.Quantile(q.q)/1e9, "quantile", q.name))
-	}
-	return vs
 }

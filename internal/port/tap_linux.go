@@ -36,7 +36,13 @@ type tap struct {
 
 // Listen captures on an interface, keeping snap bytes of each frame. It needs
 // CAP_NET_RAW.
-func Listen(name string, snap int) (Tap, error) {
+func Listen(name string, snap int) (Tap, error) { return listen(name, snap, false) }
+
+// ListenIncoming is Listen without what this host sends. Older kernels than
+// Linux 4.20 cannot tell, and refuse.
+func ListenIncoming(name string, snap int) (Tap, error) { return listen(name, snap, true) }
+
+func listen(name string, snap int, incoming bool) (Tap, error) {
 	ifi, err := net.InterfaceByName(name)
 	if err != nil {
 		return nil, fmt.Errorf("port: %s: %w", name, err)
@@ -46,11 +52,17 @@ func Listen(name string, snap int) (Tap, error) {
 		return nil, fmt.Errorf("port: packet socket on %s (it needs CAP_NET_RAW): %w", name, err)
 	}
 	t := &tap{fd: fd, loop: ifi.Flags&net.FlagLoopback != 0,
-		info: Info{Name: name, Link: 1, MTU: ifi.MTU, Batch: batch}}
+		info: Info{Name: name + ", AF_PACKET ring", Link: 1, MTU: ifi.MTU, Batch: batch}}
 	if len(ifi.HardwareAddr) == 0 && !t.loop {
 		t.info.Link = 101
 	}
-	if err := t.open(ifi.Index, snap); err != nil {
+	if incoming {
+		err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
+	}
+	if err == nil {
+		err = t.open(ifi.Index, snap)
+	}
+	if err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("port: capture on %s: %w", name, err)
 	}

@@ -63,6 +63,7 @@ func (m matrix) ranked() []figureKey {
 // the order of the metric table, then counters.
 func ranks() map[string]int {
 	first := []result.Metric{
+		result.ThroughputRate, result.FrameLossRatio, result.FramesLost, result.OfferedLoad,
 		result.Goodput, result.LineLimit, result.LossRatio, result.TransactionRate, result.Latency, result.CPUPerGiB, result.FrameRate,
 		result.BytesPerACK, result.FrameSize, result.Jitter, result.MessageRate, result.CPUPerByte, result.CPUShare, result.TCPRetransmits,
 		result.TCPRTT, result.TCPWindow,

@@ -246,7 +246,7 @@ func TestPortedSendsTheSameFrames(t *testing.T) {
 // here the cable is memory, which waits.
 func TestTappedCounts(t *testing.T) {
 	a, b := port.Memory(1500, 4096)
-	r, err := NewTapped(b, 2)
+	r, err := NewTapped(b, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 type live struct {
 	profile Profile
 	tmpl    template
+	name    string
 	out     int // interface index
 	batch   uint32
 }
@@ -41,11 +42,11 @@ func OpenLive(ifname string, p Profile, batch int) (Sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generator: %s: %w", ifname, err)
 	}
-	return &live{p, p.template(), ifi.Index, uint32(min(max(batch, 0), 256))}, nil
+	return &live{p, p.template(), ifname, ifi.Index, uint32(min(max(batch, 0), 256))}, nil
 }
 
 // Name says what it is.
-func (*live) Name() string { return "XDP live frames" }
+func (l *live) Name() string { return l.name + ", XDP live frames" }
 
 // Close does nothing: a program lives for a trial only.
 func (*live) Close() error { return nil }

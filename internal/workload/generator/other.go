@@ -19,6 +19,6 @@ func OpenSink(string, int) (Receiver, error) { return nil, errNeedsLinux() }
 func NewPorted(port.Port, Profile) (Sender, error) { return nil, errNeedsLinux() }
 
 // NewTapped needs Linux.
-func NewTapped(port.Port, int) (Receiver, error) { return nil, errNeedsLinux() }
+func NewTapped(port.Port, int, func([]byte)) (Receiver, error) { return nil, errNeedsLinux() }
 
 func errNeedsLinux() error { return fmt.Errorf("generator: %w", errors.ErrUnsupported) }

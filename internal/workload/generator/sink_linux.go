@@ -16,6 +16,7 @@ import (
 
 // sink counts frames in the kernel and drops them.
 type sink struct {
+	name  string
 	flows uint32
 	objs  struct {
 		Sink    *ebpf.Program `ebpf:"sink"`
@@ -35,7 +36,7 @@ type sink struct {
 // namespace; the frames of flows 0 to flows-1 end there, others pass to the
 // stack. It sits in the driver where that can, in the stack otherwise.
 func OpenSink(ifname string, flows int) (Receiver, error) {
-	s := &sink{flows: uint32(flows)}
+	s := &sink{name: ifname, flows: uint32(flows)}
 	if err := s.open(ifname); err != nil {
 		return nil, errors.Join(fmt.Errorf("generator: sink on %s: %w", ifname, err), s.Close())
 	}
@@ -66,7 +67,7 @@ func (s *sink) open(ifname string) error {
 }
 
 // Name says what it is.
-func (s *sink) Name() string { return "XDP in the " + s.mode }
+func (s *sink) Name() string { return s.name + ", XDP in the " + s.mode }
 
 // Reset forgets everything counted, and stops watching.
 func (s *sink) Reset() error {
