@@ -7,7 +7,10 @@ import (
 	"sync/atomic"
 
 	"github.com/linerate/linerate/internal/host"
+	"github.com/linerate/linerate/internal/meter/conntrack"
 	"github.com/linerate/linerate/internal/meter/nic"
+	"github.com/linerate/linerate/internal/meter/nstat"
+	"github.com/linerate/linerate/internal/meter/qdisc"
 	"github.com/linerate/linerate/internal/meter/softnet"
 	"github.com/linerate/linerate/internal/meter/tcpinfo"
 	measure "github.com/linerate/linerate/internal/run"
@@ -60,7 +63,8 @@ func (s *ftpSession) Put(ctx context.Context, name string, size int64, moved *at
 func (s *ftpSession) Close() error { return s.conn.Close() }
 
 // ftpMeters are those of every bench, with the interface towards the server
-// alone and the receive softirq.
+// alone, and of the places where packets are lost: the receive softirq, the
+// stack, connection tracking and the queue towards the server.
 func ftpMeters(ifname string) []measure.Meter {
 	var meters []measure.Meter
 	for _, m := range hostMeters() {
@@ -71,7 +75,10 @@ func ftpMeters(ifname string) []measure.Meter {
 		meters = append(meters, m)
 	}
 	if h, err := host.Live(); err == nil {
-		meters = append(meters, softnet.Meter{Host: h})
+		meters = append(meters, softnet.Meter{Host: h}, nstat.Meter{Host: h}, conntrack.Meter{Host: h})
+		if ifname != "" {
+			meters = append(meters, qdisc.Meter{Host: h, Interfaces: []string{ifname}})
+		}
 	}
 	return meters
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/linerate/linerate/internal/explain/facts"
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/meter/cpu"
 	"github.com/linerate/linerate/internal/meter/nic"
@@ -17,8 +18,8 @@ import (
 	"github.com/linerate/linerate/result"
 )
 
-// record runs one test with the host's meters beside it.
-func record(ctx context.Context, d stream.Dialect, target string, t stream.Test, every time.Duration) (*result.Result, stream.Outcome, error) {
+// record runs one test with the host's meters, and more of the caller's, beside it.
+func record(ctx context.Context, d stream.Dialect, target string, t stream.Test, every time.Duration, more ...measure.Meter) (*result.Result, stream.Outcome, error) {
 	sockets := &tcpinfo.Sockets{}
 	_, ifname := localInterface(withPort(target, 1))
 	w := &stream.Client{Test: t, Dialect: d, Peer: target}
@@ -33,8 +34,10 @@ func record(ctx context.Context, d stream.Dialect, target string, t stream.Test,
 		}
 	}
 	r, err := measure.Record(ctx, w, measure.Options{
-		Every: every, Meters: append(ftpMeters(ifname), sockets), Ends: []result.End{thisEnd("tester", ifname), {Role: "dut", Host: target}},
-		Totals: func(r *result.Result) []result.Value { return append(w.Outcome().Values(), grown(r)...) },
+		Every: every, Meters: append(append(ftpMeters(ifname), sockets), more...), Ends: []result.End{thisEnd("tester", ifname), {Role: "dut", Host: target}},
+		Totals: func(r *result.Result) []result.Value {
+			return slices.Concat(w.Outcome().Values(), observed(t), grown(r))
+		},
 	})
 	o := w.Outcome()
 	if r != nil && o.Group != nil {
@@ -45,6 +48,23 @@ func record(ctx context.Context, d stream.Dialect, target string, t stream.Test,
 		r.Duration = o.Own.Elapsed
 	}
 	return r, o, err
+}
+
+// observed says of a test what rules ask of an application.
+func observed(t stream.Test) []result.Value {
+	see := func(key, word string) result.Value {
+		f, _ := facts.Find(key)
+		return f.Seen(word, true)
+	}
+	vs := []result.Value{see("protocol", string(t.Protocol)), result.WriteSize.Of(float64(t.Message)), result.StreamsTried.Of(float64(t.Parallel))}
+	s := t.Socket
+	if s.Window > 0 || s.SendBuffer > 0 || s.RecvBuffer > 0 {
+		vs = append(vs, see("tcp.buffer-set", "yes"))
+	}
+	if t.Transactions() {
+		vs = append(vs, see("irq.latency-bound", "yes"))
+	}
+	return vs
 }
 
 // hostMeters reads this host beside a workload, where it can be read.

@@ -112,7 +112,12 @@ func (s *streamFlags) trial(ctx context.Context, target string, t stream.Test, l
 	if err != nil {
 		return nil, err
 	}
-	one, _, err := record(ctx, d, target, t, s.every)
+	more, closeMeters, err := s.openMeters()
+	if err != nil {
+		return nil, err
+	}
+	defer closeMeters()
+	one, _, err := record(ctx, d, target, t, s.every, more...)
 	if one != nil {
 		if limit := l.limit(t); limit > 0 {
 			one.Totals = append(one.Totals, result.LineLimit.Of(limit))

@@ -66,7 +66,12 @@ func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stre
 			return err
 		}
 	}
-	r, o, err := record(ctx, d, target, t, s.every)
+	more, closeMeters, err := s.openMeters()
+	if err != nil {
+		return err
+	}
+	defer closeMeters()
+	r, o, err := record(ctx, d, target, t, s.every, more...)
 	if limit := l.limit(t); r != nil && limit > 0 {
 		r.Totals = append(r.Totals, result.LineLimit.Of(limit))
 	}
@@ -81,6 +86,9 @@ func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stre
 	}
 	if o.Remote != nil && o.Remote.Output != "" && !out.json {
 		fmt.Fprintf(c.out, "server output:\n%s\n", o.Remote.Output)
+	}
+	if r != nil && !out.json {
+		napiText(c.out, r.Totals, r.Duration)
 	}
 	return out.deliver(c, r, err)
 }

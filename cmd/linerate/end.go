@@ -14,7 +14,7 @@ import (
 func thisEnd(role string, interfaces ...string) result.End {
 	e := result.End{Role: role, Host: hostname()}
 	if h, err := host.Live(); err == nil {
-		e.Facts, e.Settings = host.Describe(h, slices.DeleteFunc(interfaces, func(name string) bool { return name == "" })...)
+		e.Facts, e.Settings = host.Describe(host.WholeBox(h), slices.DeleteFunc(interfaces, func(name string) bool { return name == "" })...)
 	}
 	return e
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -28,7 +30,7 @@ journal before it is made; unless it is confirmed within two minutes it undoes i
 	}
 	cmd.PersistentFlags().StringVar(&o.dir, "state", lever.StateDir(), "`DIR` of the journals")
 	cmd.AddCommand(newTuneShow(c), newTuneAdvise(c), newTuneApply(c, o), newTuneConfirm(c, o), newTuneRollback(c, o), newTuneHistory(c, o),
-		newTunePersist(c, o), newTuneWatchdog(o))
+		newTunePersist(c, o), newTuneAuto(c, o), newTuneWatchdog(o))
 	return cmd
 }
 
@@ -108,7 +110,7 @@ func newTuneRollback(c cli, o *tuneOptions) *cobra.Command {
 			}
 			undone := 0
 			err = o.each(args, func(j *lever.Journal, past lever.History) error {
-				out, err := lever.Undo(cmd.Context(), h, j, past)
+				out, err := lever.Undo(cmd.Context(), h, lever.Here(h), j, past)
 				for _, x := range out {
 					undone++
 					printOutcome(c, x)
@@ -174,28 +176,67 @@ func brief(v string) string {
 // newTuneWatchdog is the dead-man timer's other process.
 func newTuneWatchdog(o *tuneOptions) *cobra.Command {
 	var wait time.Duration
+	var leashed bool
+	var netns string
 	cmd := &cobra.Command{
 		Use: "watchdog ID", Hidden: true, Args: nArgs("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			end, err := openEnd(netns) // first: a namespace may be gone with its last process
+			if err != nil {
+				return err
+			}
+			defer end.close()
+			own, err := lever.Own(o.dir, args[0])
+			if err != nil {
+				return err
+			}
+			defer own.Close()
+			if leashed {
+				if said, err := io.Copy(io.Discard, os.Stdin); err != nil || said == 0 {
+					wait = 0 // whom it waited for is gone without a word
+				}
+			}
 			select {
 			case <-time.After(wait):
 			case <-cmd.Context().Done(): // the box shuts down: put back now
-			}
-			h, err := host.Live()
-			if err != nil {
-				return err
 			}
 			return o.each(args, func(j *lever.Journal, past lever.History) error {
 				if past.Confirmed {
 					return nil
 				}
-				_, err := lever.Undo(cmd.Context(), h, j, past)
+				_, err := lever.Undo(context.WithoutCancel(cmd.Context()), end.host, end.place, j, past)
 				return err
 			})
 		},
 	}
 	cmd.Flags().DurationVar(&wait, "wait", 2*time.Minute, "time to wait for a confirmation")
+	cmd.Flags().BoolVar(&leashed, "leash", false, "wait for the end of standard input first")
+	cmd.Flags().StringVar(&netns, "netns", "", "put back in a network namespace")
 	return cmd
+}
+
+// tuneEnd is where settings are turned: this box, or a network namespace of it.
+type tuneEnd struct {
+	host  host.Host
+	place lever.Place
+	netns string // "" for our own
+	close func()
+}
+
+// openEnd opens a namespace by name or path, our own for "".
+func openEnd(netns string) (tuneEnd, error) {
+	h, done, err := openHost("", netns)
+	if err != nil {
+		return tuneEnd{}, err
+	}
+	e := tuneEnd{host: host.WholeBox(h), place: lever.Here(h), netns: netns, close: done}
+	if netns != "" {
+		if e.place, err = lever.InNamespace(h, netns); err != nil {
+			done()
+			return tuneEnd{}, err
+		}
+	}
+	return e, nil
 }
 
 // each calls f with every journal, newest first, or only with the one named,

@@ -124,7 +124,7 @@ func applyOne(ctx context.Context, c cli, h host.Host, j *lever.Journal, m move,
 // undoNow puts back what was done of a set of changes that failed half way.
 func undoNow(ctx context.Context, c cli, h host.Host, o *applyOptions, j *lever.Journal) error {
 	return o.each([]string{j.ID}, func(again *lever.Journal, past lever.History) error {
-		out, err := lever.Undo(ctx, h, again, past)
+		out, err := lever.Undo(ctx, h, lever.Here(h), again, past)
 		for _, x := range out {
 			printOutcome(c, x)
 		}

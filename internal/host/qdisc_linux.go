@@ -84,8 +84,8 @@ func (qdiscs) open(rest string) (fs.File, error) {
 
 // qdisc is one answer to RTM_GETQDISC.
 type qdisc struct {
-	kind                    string
-	handle                  uint32
+	kind                  string
+	handle                uint32
 	options, basic, queue []byte
 }
 

@@ -59,26 +59,50 @@ func (j *Journal) Rollback(ctx context.Context, h History, find func(id string) 
 	var out []Outcome
 	failed := 0
 	for i := len(h.Steps) - 1; i >= 0; i-- {
-		s := h.Steps[i]
-		if s.Back || s.Left {
+		if !h.Steps[i].open() {
 			continue
 		}
-		o := Outcome{Change: s.Change}
-		var kind string
-		kind, o.Left, o.Err = undo(ctx, s, find)
-		if o.Err == nil {
-			o.Err = j.write(record{Kind: kind, N: i + 1})
-		}
+		o := j.back(ctx, h, i, find)
 		if o.Err != nil {
 			failed++
 		}
-		o.Back = o.Err == nil && kind == "back"
 		out = append(out, o)
 	}
 	if failed > 0 {
 		return out, fmt.Errorf("%d of %d changes: %w", failed, len(out), ErrNotBack)
 	}
 	return out, nil
+}
+
+// Back undoes the latest change that is still open, as Rollback does with all.
+// It returns false where there is none.
+func (j *Journal) Back(ctx context.Context, find func(id string) (Lever, error)) (Outcome, bool, error) {
+	h, err := read(j.path)
+	if err != nil {
+		return Outcome{}, false, err
+	}
+	for i := len(h.Steps) - 1; i >= 0; i-- {
+		if h.Steps[i].open() {
+			o := j.back(ctx, h, i, find)
+			if o.Err != nil {
+				return o, true, fmt.Errorf("%s: %w: %w", o.Lever, ErrNotBack, o.Err)
+			}
+			return o, true, nil
+		}
+	}
+	return Outcome{}, false, nil
+}
+
+// back undoes step i of h and writes so.
+func (j *Journal) back(ctx context.Context, h History, i int, find func(id string) (Lever, error)) Outcome {
+	o := Outcome{Change: h.Steps[i].Change}
+	var kind string
+	kind, o.Left, o.Err = undo(ctx, h.Steps[i], find)
+	if o.Err == nil {
+		o.Err = j.write(record{Kind: kind, N: i + 1})
+	}
+	o.Back = o.Err == nil && kind == "back"
+	return o
 }
 
 // undo puts one change back and returns the kind of record that says so.

@@ -148,7 +148,7 @@ func TestConfRollsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Undo(t.Context(), host.Recorded(b), j, h); err != nil {
+	if _, err := Undo(t.Context(), host.Recorded(b), Here(host.Recorded(b)), j, h); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := (Conf{name}).Get(t.Context()); v != "" || err != nil {

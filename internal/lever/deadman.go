@@ -2,6 +2,7 @@ package lever
 
 import (
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -15,8 +16,34 @@ func Arm(exe string, args ...string) error {
 		return fmt.Errorf("dead-man timer: %w", err)
 	}
 	defer null.Close()
+	return spawn(null, exe, args)
+}
+
+// Leash is Arm for a process that goes on working: what it starts must wait
+// until its standard input ends, which is when the returned leash is closed or
+// this process has ended, however it did. What is written into the leash says
+// that a confirmation may still come.
+func Leash(exe string, args ...string) (io.WriteCloser, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("dead-man timer: %w", err)
+	}
+	defer r.Close()
+	if err := spawn(r, exe, args); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func spawn(in *os.File, exe string, args []string) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("dead-man timer: %w", err)
+	}
+	defer null.Close()
 	p, err := os.StartProcess(exe, append([]string{exe}, args...), &os.ProcAttr{
-		Dir: "/", Files: []*os.File{null, null, null}, Sys: ownSession(),
+		Dir: "/", Files: []*os.File{in, null, null}, Sys: ownSession(),
 	})
 	if err != nil {
 		return fmt.Errorf("dead-man timer: start %s: %w", exe, err)

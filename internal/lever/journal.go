@@ -56,7 +56,7 @@ func Create(dir string, at Place) (*Journal, error) {
 	if j.f, err = os.OpenFile(j.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	if err := errors.Join(j.write(record{Kind: "begin", Place: &at}), syncDir(dir)); err != nil {
+	if err := errors.Join(share(j.f), j.write(record{Kind: "begin", Place: &at}), syncDir(dir)); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
@@ -113,11 +113,14 @@ type Step struct {
 	Left bool   // somebody else changed it since; it is not ours any more
 }
 
+// open reports whether the change is neither undone nor somebody else's by now.
+func (s Step) open() bool { return !s.Back && !s.Left }
+
 // Open is the number of changes that are not undone.
 func (h History) Open() int {
 	n := 0
 	for _, s := range h.Steps {
-		if !s.Back && !s.Left {
+		if s.open() {
 			n++
 		}
 	}

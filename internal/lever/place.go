@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +21,21 @@ func Here(h host.Host) Place {
 		p.Netns = s
 	}
 	return p
+}
+
+// InNamespace returns the place in a network namespace at path, such as
+// "/proc/4711/ns/net" or a name of ip-netns(8).
+func InNamespace(h host.Host, path string) (Place, error) {
+	p := Here(h)
+	if !strings.Contains(path, "/") {
+		path = filepath.Join("/run/netns", path)
+	}
+	inode, err := inodeOf(path)
+	if err != nil {
+		return p, fmt.Errorf("network namespace: %w", err)
+	}
+	p.Netns = fmt.Sprintf("net:[%d]", inode) // as the link in /proc shows it
+	return p, nil
 }
 
 // StateDir is where journals live: /var/lib/linerate for root, the user's

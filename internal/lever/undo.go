@@ -16,8 +16,8 @@ import (
 // Undo rolls back the open changes of past on h. Settings of the kernel do not
 // outlive a boot, and those of a namespace are not seen from another: such
 // changes are left, with the reason; configuration files are put back anyway.
-func Undo(ctx context.Context, h host.Host, j *Journal, past History) ([]Outcome, error) {
-	here := Here(h)
+// here is where h is.
+func Undo(ctx context.Context, h host.Host, here Place, j *Journal, past History) ([]Outcome, error) {
 	return j.Rollback(ctx, past, func(id string) (Lever, error) {
 		if path, ok := strings.CutPrefix(id, "file:"); ok {
 			return Conf{path}, nil

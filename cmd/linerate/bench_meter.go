@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/linerate/linerate/internal/meter/napi"
+	measure "github.com/linerate/linerate/internal/run"
+	"github.com/linerate/linerate/result"
+)
+
+// callsKept is how many poll calls of each core the NAPI meter remembers.
+const callsKept = 64
+
+// openMeters opens the meters that --meter names; close detaches them.
+func (s *streamFlags) openMeters() (meters []measure.Meter, done func(), err error) {
+	done = func() {}
+	for _, name := range s.meters {
+		if name != "napi" {
+			return nil, done, usagef("--meter %q: want napi", name)
+		}
+	}
+	if len(s.meters) == 0 {
+		return nil, done, nil
+	}
+	m, err := napi.Open(callsKept)
+	if err != nil {
+		return nil, done, err
+	}
+	return []measure.Meter{m}, func() { m.Close() }, nil // detaching cannot be helped by the user
+}
+
+// napiText says what polls gathered and cost, and what the meter itself did, in
+// a line; nothing where it did not run.
+func napiText(w io.Writer, vs []result.Value, over time.Duration) {
+	polls, ok := result.Sum(vs, result.NAPIPolls)
+	packets, _ := result.Sum(vs, result.NAPIPackets)
+	spent, _ := result.Sum(vs, result.SoftirqSeconds)
+	if !ok || polls == 0 || packets == 0 || over <= 0 {
+		return
+	}
+	fmt.Fprintf(w, "napi: %.0f polls/s, %.1f packets a poll, %.2f us of receive softirq a packet", polls/over.Seconds(), packets/polls, spent/packets*1e6)
+	if own, ok := result.Sum(vs, result.NAPIOverhead); ok {
+		// The meter runs inside the softirq: its time is part of what it counts.
+		fmt.Fprintf(w, "; the meter's own time is %.2f us of it, %.1f %%", own/packets*1e6, 100*own/max(spent, own))
+	}
+	fmt.Fprintln(w)
+}

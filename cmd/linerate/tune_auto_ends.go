@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/linerate/linerate/internal/host"
+	"github.com/linerate/linerate/internal/lever"
+	"github.com/linerate/linerate/internal/lever/auto"
+	"github.com/linerate/linerate/internal/meter/conntrack"
+	"github.com/linerate/linerate/internal/meter/nstat"
+	"github.com/linerate/linerate/internal/meter/qdisc"
+	measure "github.com/linerate/linerate/internal/run"
+	"github.com/linerate/linerate/internal/workload/stream"
+	"github.com/linerate/linerate/result"
+)
+
+// autoEnds are the boxes of a session, with their journals and leashes.
+type autoEnds struct {
+	boxes  []auto.Journalled
+	ends   []tuneEnd
+	leash  []io.WriteCloser
+	handed bool // to the dead-man timers: a confirmation may come
+}
+
+// boxes opens this end, and the other one where it is a namespace of this box.
+func (o *autoOptions) boxes(b *autoBench) (_ *autoEnds, err error) {
+	es := &autoEnds{}
+	defer func() {
+		if err != nil {
+			es.close()
+		}
+	}()
+	ours, theirs := b.roles()
+	if err := es.add(o, "", b.ifname, ours); err != nil {
+		return nil, err
+	}
+	if o.peerNetns == "" {
+		return es, nil
+	}
+	if err := es.add(o, o.peerNetns, "", theirs); err != nil {
+		return nil, err
+	}
+	far := &es.boxes[1]
+	if far.Interface, err = interfaceTowards(far.Host, b.target); err != nil {
+		return nil, err
+	}
+	b.far = newFarEnd(far.Host, far.Interface, b.target)
+	return es, nil
+}
+
+// add opens an end, its journal and the process that undoes it when we die.
+func (es *autoEnds) add(o *autoOptions, netns, ifname, role string) error {
+	end, err := openEnd(netns)
+	if err != nil {
+		return err
+	}
+	es.ends = append(es.ends, end)
+	j, err := lever.Create(o.dir, end.place)
+	if err != nil {
+		return err
+	}
+	es.boxes = append(es.boxes, auto.Journalled{Local: auto.Local{Host: end.host, Interface: ifname, As: role}, Journal: j})
+	exe, err := self()
+	if err != nil {
+		return err
+	}
+	leash, err := lever.Leash(exe, "tune", "watchdog", "--leash", "--state", o.dir, "--wait", o.within.String(), "--netns", netns, j.ID)
+	if err != nil {
+		return err
+	}
+	es.leash = append(es.leash, leash)
+	return nil
+}
+
+// all are the boxes in the order in which they are asked.
+func (es *autoEnds) all(b *autoBench) []auto.Box {
+	var out []auto.Box
+	for _, x := range es.boxes {
+		out = append(out, x)
+	}
+	ours, theirs := b.roles()
+	return append(out, &workloadBox{bench: b, role: ours}, &workloadBox{bench: b, role: theirs})
+}
+
+// close lets the leashes go: what is neither confirmed nor handed over is put
+// back by the other process.
+func (es *autoEnds) close() {
+	for i, l := range es.leash {
+		if es.handed {
+			fmt.Fprintln(l, "wait") // a dead timer has put back already
+		}
+		l.Close()
+		es.boxes[i].Journal.Close()
+	}
+	for _, e := range es.ends {
+		e.close()
+	}
+}
+
+// undo puts back what is in force, here and now.
+func (es *autoEnds) undo(ctx context.Context, c cli) error {
+	var errs []error
+	for i, b := range es.boxes {
+		for {
+			o, any, err := b.Journal.Back(ctx, func(id string) (lever.Lever, error) {
+				s, err := lever.Find(es.ends[i].host, id)
+				return s.Lever, err
+			})
+			if !any || err != nil {
+				errs = append(errs, err)
+				break
+			}
+			printOutcome(c, o)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w: %w; run 'linerate tune rollback'", errNotBack, err)
+	}
+	return nil
+}
+
+// finish confirms what was kept or says how, and shows the files that would make
+// it last.
+func (es *autoEnds) finish(c cli, o *autoOptions, r *result.Result) error {
+	if len(r.Changes) == 0 {
+		return nil
+	}
+	if !o.keep {
+		es.handed = true
+		if !o.json {
+			fmt.Fprintf(c.out, "put back in %v unless you run: linerate tune confirm; then 'linerate tune persist' writes\n", o.within)
+		}
+	}
+	exe, err := self()
+	if err != nil {
+		return err
+	}
+	for i, b := range es.boxes {
+		if o.keep {
+			if err := b.Journal.Confirm(); err != nil {
+				return err
+			}
+		}
+		if o.json {
+			continue
+		}
+		h, err := lever.Read(o.dir, b.Journal.ID)
+		if err != nil {
+			return err
+		}
+		h.Confirmed = true // as it will be
+		files := lever.Files(lever.Kept(es.ends[i].host, []lever.History{h}), exe)
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			fmt.Fprintf(c.out, "==> /%s\n%s\n", name, files[name])
+		}
+	}
+	return nil
+}
+
+// interfaceTowards returns the interface of h that has the address of target.
+func interfaceTowards(h host.Host, target string) (string, error) {
+	name := target
+	if at, _, err := net.SplitHostPort(target); err == nil {
+		name = at
+	}
+	ifname, err := lever.InterfaceOf(h, strings.Trim(name, "[]"))
+	if err != nil {
+		return "", fmt.Errorf("--peer-netns: %w", err)
+	}
+	return ifname, nil
+}
+
+// farEnd is what the other end counts and how it is set.
+type farEnd struct {
+	host   host.Host
+	ifname string
+	name   string
+	meters []measure.Meter
+}
+
+func newFarEnd(h host.Host, ifname, name string) *farEnd {
+	return &farEnd{h, ifname, name, []measure.Meter{nstat.Meter{Host: h}, conntrack.Meter{Host: h}, qdisc.Meter{Host: h, Interfaces: []string{ifname}}}}
+}
+
+func (f *farEnd) read(ctx context.Context) ([]result.Value, error) {
+	if f == nil {
+		return nil, nil
+	}
+	return readAll(ctx, f.meters), nil
+}
+
+// describe fills in the other end of a Result.
+func (f *farEnd) describe(r *result.Result) {
+	if f == nil || len(r.Ends) < 2 {
+		return
+	}
+	facts, settings := host.Describe(f.host, f.ifname)
+	r.Ends[1] = result.End{Role: "dut", Host: f.name, Facts: facts, Settings: settings}
+}
+
+// workloadBox turns what the workload does in an application's place.
+type workloadBox struct {
+	bench *autoBench
+	role  string
+	undo  []func()
+}
+
+// Role returns the end whose application it stands for.
+func (w *workloadBox) Role() string { return w.role }
+
+// Find knows the size of writes and the buffers of sockets, of our own end.
+func (w *workloadBox) Find(_ context.Context, a result.Advice) ([]auto.Move, error) {
+	now, ok := w.values()[a.Lever]
+	ours, _ := w.bench.roles()
+	if !ok || w.role != ours {
+		return nil, fmt.Errorf("%s: %w", a.Lever, lever.ErrNoLever)
+	}
+	want, err := strconv.Atoi(a.Value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %q: %w", a.Lever, a.Value, lever.ErrNoLever)
+	}
+	if *now == want || a.Lever == "app.write-size" && *now >= want {
+		return nil, fmt.Errorf("%s: %w", a.Lever, auto.ErrInForce)
+	}
+	return []auto.Move{{ID: a.Lever, Value: a.Value}}, nil
+}
+
+func (w *workloadBox) values() map[string]*int {
+	t := &w.bench.test
+	vs := map[string]*int{"app.send-buffer": &t.Socket.SendBuffer, "app.receive-buffer": &t.Socket.RecvBuffer}
+	if t.Socket.Window > 0 {
+		vs["app.send-buffer"], vs["app.receive-buffer"] = &t.Socket.Window, &t.Socket.Window
+	}
+	if t.Protocol == stream.TCP && !t.Transactions() {
+		vs["app.write-size"] = &t.Message
+	}
+	return vs
+}
+
+// Apply changes the workload.
+func (w *workloadBox) Apply(_ context.Context, m auto.Move, why string) (result.Change, error) {
+	at := w.values()[m.ID]
+	want, err := strconv.Atoi(m.Value)
+	if at == nil || err != nil {
+		return result.Change{}, fmt.Errorf("%s: %w", m.ID, lever.ErrNoLever)
+	}
+	before := *at
+	*at = want
+	w.undo = append(w.undo, func() { *at = before })
+	return result.Change{Lever: m.ID, Before: strconv.Itoa(before), After: m.Value, At: time.Now(), Why: why, End: w.role}, nil
+}
+
+// Back undoes the latest change.
+func (w *workloadBox) Back(context.Context) error {
+	n := len(w.undo)
+	if n == 0 {
+		return errors.New("nothing to put back")
+	}
+	w.undo[n-1]()
+	w.undo = w.undo[:n-1]
+	return nil
+}

@@ -1,0 +1,67 @@
+package auto
+
+import (
+	"context"
+	"errors"
+
+	"github.com/linerate/linerate/internal/lever"
+	"github.com/linerate/linerate/result"
+)
+
+// ErrInForce is wrapped by Find's error where the setting stands as advised, or
+// better, already.
+var ErrInForce = errors.New("in force already")
+
+// Box is an end of the link whose settings can be turned: this machine, or a
+// peer through its agent. It journals each change at that end, and undoes what
+// was not kept when its seat is gone.
+type Box interface {
+	// Role is what advice calls this end: "sender" or "receiver".
+	Role() string
+	// Find says how this end follows a piece of advice. Its error wraps
+	// lever.ErrNoLever where that is no setting here, ErrInForce where
+	// there is nothing to do.
+	Find(ctx context.Context, a result.Advice) ([]Move, error)
+	// Apply makes one change: journalled, set, read back.
+	Apply(ctx context.Context, m Move, why string) (result.Change, error)
+	// Back puts back the latest change that is in force.
+	Back(ctx context.Context) error
+}
+
+// Move is a setting and the value it is to take.
+type Move struct {
+	ID    string
+	Value string
+}
+
+// Journalled is a Box whose changes go through a journal on this machine.
+type Journalled struct {
+	Local
+	Journal *lever.Journal
+}
+
+// Apply moves a setting of this machine.
+func (b Journalled) Apply(ctx context.Context, m Move, why string) (result.Change, error) {
+	l, err := lever.Find(b.Host, m.ID)
+	if err != nil {
+		return result.Change{Lever: m.ID}, err
+	}
+	return b.Journal.Apply(ctx, l, m.Value, why)
+}
+
+// Back puts back the latest change of the journal.
+func (b Journalled) Back(ctx context.Context) error {
+	o, any, err := b.Journal.Back(ctx, func(id string) (lever.Lever, error) {
+		s, err := lever.Find(b.Host, id)
+		return s.Lever, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !any:
+		return errors.New("nothing to put back")
+	case o.Left != "":
+		return errors.New(o.Lever + ": somebody else changed it meanwhile; it was left")
+	}
+	return nil
+}
