@@ -86,10 +86,15 @@ func (x *xsk) open(index int, o XDPOptions) (mode string, err error) {
 	if mode, err = x.bind(index, o.Queue); err != nil {
 		return "", err
 	}
-	if !o.SendOnly {
-		x.redirect, err = steer(index, o.Queue, x.fd, o.Generic)
+	if o.SendOnly {
+		return mode, nil
 	}
-	return mode, err
+	s, err := steer(index, o.Queue, x.fd, o.Generic)
+	if err != nil {
+		return "", err // and no nil *steered in the interface, which Close would call
+	}
+	x.redirect = s
+	return mode, nil
 }
 
 // bind asks for zero copy first; a driver that cannot refuses.
