@@ -69,7 +69,7 @@ func (o *rfc2544Options) note(res *result.Result, ds []deviation) {
 	}
 }
 
-const quickBursts = 5
+const quickBursts = 3
 
 // length is that of a deciding trial.
 func (o *rfc2544Options) length() time.Duration {

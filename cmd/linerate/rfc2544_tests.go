@@ -77,10 +77,10 @@ func (b *bench2544) loss(ctx context.Context) error {
 func (b *bench2544) backToBack(ctx context.Context) error {
 	since := time.Now()
 	s := search.BackToBack{Rate: search.FramesPerSecond(b.m.limit), Throughput: b.found.Load, Limit: 2 * time.Second, Tests: quickBursts, Repeats: b.o.repeats}
+	s.Step = max(1, uint64(b.m.limit/500))
 	if b.o.strict {
-		s.Tests, s.Limit = 50, 30*time.Second
+		s.Tests, s.Limit, s.Step = 50, 30*time.Second, 1
 	}
-	s.Step = max(1, uint64(b.m.limit*s.Limit.Seconds()/10000))
 	got, err := s.Search(ctx, b.m)
 	switch {
 	case errors.Is(err, search.ErrNotApplicable), errors.Is(err, search.ErrBurstLimit):

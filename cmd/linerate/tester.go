@@ -139,12 +139,13 @@ func (o *testerOptions) check(cmd *cobra.Command) error {
 }
 
 func benchmark(a netip.Addr) bool {
-	for _, p := range []string{"198.18.0.0/15", "2001:2::/48"} {
-		if netip.MustParsePrefix(p).Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(benchmarkRanges(), func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// benchmarkRanges are those of RFC 2544 appendix C.2.2 and RFC 5180 section 8,
+// the latter as corrected by erratum 1752.
+func benchmarkRanges() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("2001:2::/48")}
 }
 
 func (o *testerOptions) parseModifier() error {

@@ -39,15 +39,23 @@ type page struct {
 	Title, Headline string
 	Style           template.CSS
 	Script          template.JS
-	Tiles, Totals   []tile      // the telling ones; the rest
-	First           *figurePlot // of the trials, full width
-	Others, Folded  []figurePlot
-	Caption         string
-	Tables          []htmlTable // the telling figures; the rest
-	Notes           []detail
-	NotesTitle      string
+	Tiles, Totals   []tile // the telling ones; the rest
+	Compliance      string
+	Deviations      []string
+	Parts           []partPage
 	Findings        []findingPart
 	Series          []figurePlot
+}
+
+// partPage shows the trials of a part.
+type partPage struct {
+	Title          string
+	First          *figurePlot // full width
+	Others, Folded []figurePlot
+	Caption        string
+	Tables         []htmlTable // the telling figures; the rest
+	Notes          []detail
+	NotesTitle     string
 }
 
 type tile struct{ Name, Figure, Second string }
@@ -86,29 +94,35 @@ func newPage(r *result.Result, more []plot.Plot) page {
 	for i, q := range append(readingPlots(r), more...) {
 		p.Series = append(p.Series, fullPlot(q, "r"+strconv.Itoa(i)))
 	}
-	if len(r.Trials) > 0 {
-		p.trials(newMatrix(r.Trials), r.Findings)
+	for i, m := range parts(r.Trials) {
+		p.Parts = append(p.Parts, newPart(m, r.Findings, strconv.Itoa(i)))
+	}
+	p.Compliance = r.Workload.Params["compliance"]
+	if d := r.Workload.Params["deviations"]; d != "" {
+		p.Deviations = strings.Split(d, "; ")
 	}
 	return p
 }
 
-// trials shows the telling figures in full and folds the rest away.
-func (p *page) trials(m matrix, findings []result.Finding) {
+// newPart shows the telling figures in full and folds the rest away; id keeps
+// its plots apart from those of other parts.
+func newPart(m part, findings []result.Finding, id string) partPage {
+	p := partPage{Title: m.title, Notes: m.notes(), NotesTitle: "Notes", Caption: m.caption()}
 	telling, rest := m.figures()
-	p.Notes, p.NotesTitle, p.Caption = m.notes(), "Notes", m.caption()
 	if m.head == stepParam {
 		p.NotesTitle = "What each step changed"
 	}
-	p.Tables = append(p.Tables, newHTMLTable(m, telling, findings))
+	p.Tables = append(p.Tables, newHTMLTable(m.matrix, telling, findings))
 	plots := m.plots(telling)
 	if len(plots) > 0 {
-		f := fullPlot(plots[0], "t")
-		p.First, p.Others = &f, smallPlots(plots[1:], "s")
+		f := fullPlot(plots[0], "t"+id)
+		p.First, p.Others = &f, smallPlots(plots[1:], "s"+id+"_")
 	}
 	if len(rest) > 0 {
-		p.Tables = append(p.Tables, newHTMLTable(m, rest, nil))
-		p.Folded = smallPlots(m.plots(rest), "f")
+		p.Tables = append(p.Tables, newHTMLTable(m.matrix, rest, nil))
+		p.Folded = smallPlots(m.plots(rest), "f"+id+"_")
 	}
+	return p
 }
 
 // smallPlots draws plots to stand beside each other.

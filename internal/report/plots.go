@@ -17,16 +17,7 @@ func (m matrix) plots(figures []figureKey) []plot.Plot {
 	if !m.numeric && len(m.rows) > maxBars {
 		return nil
 	}
-	var out []plot.Plot
-	for _, k := range figures {
-		if k.metric == result.LineLimit.Name && m.has(result.Goodput) {
-			continue
-		}
-		if p := m.plot(k); len(p.Series) > 0 {
-			out = append(out, p)
-		}
-	}
-	return out
+	return m.merged(figures)
 }
 
 // plot draws figure k of every row and variant, goodput under its line limit.
@@ -57,8 +48,11 @@ func (m matrix) plot(k figureKey) plot.Plot {
 		}
 	}
 	p.Y.Log = m.wide(p.Series)
-	if k.metric == result.Goodput.Name {
-		p.Series = append(p.Series, m.limits()...)
+	if limit, ok := limitOf(k.metric); ok {
+		p.Series = append(p.Series, m.limits(limit)...)
+	}
+	if m.head == loadParam {
+		lossAxes(&p)
 	}
 	return p
 }
@@ -113,15 +107,15 @@ func (m matrix) series(k figureKey, variant string) plot.Series {
 	return out
 }
 
-// limits draws the line limit, once where it is the same for every variant.
-func (m matrix) limits() []plot.Series {
+// limits draws a limit, once where it is the same for every variant.
+func (m matrix) limits(limit result.Metric) []plot.Series {
 	var out []plot.Series
 	for _, v := range m.variants {
-		s := m.series(keyOf(result.LineLimit), v)
+		s := m.series(keyOf(limit), v)
 		if len(s.Points) == 0 || len(out) > 0 && sameShape(out[0], s) {
 			continue
 		}
-		s.Mark, s.Name = plot.Limit, strings.TrimSpace("line limit "+v)
+		s.Mark, s.Name = plot.Limit, strings.TrimSpace(heading(limit.Name)+" "+v)
 		if m.numeric {
 			s.Mark = plot.LimitLine
 		}
@@ -131,7 +125,7 @@ func (m matrix) limits() []plot.Series {
 		out = append(out, s)
 	}
 	if len(out) == 1 {
-		out[0].Name = "line limit"
+		out[0].Name = heading(limit.Name)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -57,8 +58,14 @@ func (t *text) opening(r *result.Result) {
 		}
 		t.item(2, printable(e.Role), strings.Join(append([]string{e.Host}, facts...), " · "))
 	}
-	if len(r.Workload.Params) > 0 {
-		t.item(2, "with", labels(r.Workload.Params))
+	params := maps.Clone(r.Workload.Params)
+	if c, ok := params["compliance"]; ok {
+		t.item(2, "RFC 2544", strings.TrimSuffix(c+": "+params["deviations"], ": "))
+		delete(params, "compliance")
+		delete(params, "deviations")
+	}
+	if len(params) > 0 {
+		t.item(2, "with", labels(params))
 	}
 	if r.Error != "" {
 		t.item(2, "error", r.Error)
@@ -121,11 +128,13 @@ func (t *text) grid(g grid) {
 
 // trials shows medians: goodput both ways first, then every other figure.
 func (t *text) trials(r *result.Result) {
-	if len(r.Trials) == 0 {
-		return
+	for _, p := range parts(r.Trials) {
+		t.part(p, r)
 	}
-	m := newMatrix(r.Trials)
-	title := "Trials"
+}
+
+func (t *text) part(m part, r *result.Result) {
+	title := m.title
 	if m.repeats > 1 {
 		title += fmt.Sprintf(", medians of %d", m.repeats)
 	}
@@ -138,9 +147,14 @@ func (t *text) trials(r *result.Result) {
 	if worst, at := m.spread(result.Goodput); m.repeats > 1 && at != "" {
 		t.line("  goodput of repeats lies within %.1f %% of the median (widest: %s)", 100*worst, printable(at))
 	}
-	for _, tr := range r.Trials {
+	for _, tr := range m.trials() {
 		if !tr.Pass && tr.Note != "" && !m.noted(tr.Note) {
 			t.item(2, "failed", tr.Name+": "+tr.Note)
+		}
+	}
+	for _, row := range m.rows {
+		if m.title != allTrials && row.note != "" {
+			t.item(2, printable(row.name), row.note)
 		}
 	}
 }

@@ -17,8 +17,11 @@ import (
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	programMapCounters   = "counters"
+	programMapLatency    = "latency"
 	programProgReflect   = "reflect"
 	programVarAny        = "any"
+	programVarFrags      = "frags"
+	programVarMeasure    = "measure"
 	programVarNextHop    = "next_hop"
 	programVarOutIfindex = "out_ifindex"
 	programVarOwn        = "own"
@@ -74,6 +77,7 @@ type programProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type programMapSpecs struct {
 	Counters *ebpf.MapSpec `ebpf:"counters"`
+	Latency  *ebpf.MapSpec `ebpf:"latency"`
 }
 
 // programVariableSpecs contains global variables before they are loaded into the kernel.
@@ -81,6 +85,8 @@ type programMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type programVariableSpecs struct {
 	Any        *ebpf.VariableSpec `ebpf:"any"`
+	Frags      *ebpf.VariableSpec `ebpf:"frags"`
+	Measure    *ebpf.VariableSpec `ebpf:"measure"`
 	NextHop    *ebpf.VariableSpec `ebpf:"next_hop"`
 	OutIfindex *ebpf.VariableSpec `ebpf:"out_ifindex"`
 	Own        *ebpf.VariableSpec `ebpf:"own"`
@@ -107,11 +113,13 @@ func (o *programObjects) Close() error {
 // It can be passed to loadProgramObjects or ebpf.CollectionSpec.LoadAndAssign.
 type programMaps struct {
 	Counters *ebpf.Map `ebpf:"counters"`
+	Latency  *ebpf.Map `ebpf:"latency"`
 }
 
 func (m *programMaps) Close() error {
 	return _ProgramClose(
 		m.Counters,
+		m.Latency,
 	)
 }
 
@@ -120,6 +128,8 @@ func (m *programMaps) Close() error {
 // It can be passed to loadProgramObjects or ebpf.CollectionSpec.LoadAndAssign.
 type programVariables struct {
 	Any        *ebpf.Variable `ebpf:"any"`
+	Frags      *ebpf.Variable `ebpf:"frags"`
+	Measure    *ebpf.Variable `ebpf:"measure"`
 	NextHop    *ebpf.Variable `ebpf:"next_hop"`
 	OutIfindex *ebpf.Variable `ebpf:"out_ifindex"`
 	Own        *ebpf.Variable `ebpf:"own"`

@@ -61,14 +61,7 @@ func TestReflects(t *testing.T) {
 	}
 	serve := func(t *testing.T, e testnet.End) func() Counts {
 		p := open(t, e, port.OpenRaw)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan Counts)
-		go func() {
-			c, _ := Serve(ctx, p, false) // the counts tell
-			done <- c
-			p.Close()
-		}()
-		return func() Counts { stop(); return <-done }
+		return background(t, Arms{In: p, Out: p}, Options{})
 	}
 	for _, c := range []struct {
 		name         string
@@ -114,6 +107,92 @@ func TestReflects(t *testing.T) {
 	}
 }
 
+// background serves until the returned function is called.
+func background(t *testing.T, a Arms, o Options) func() Counts {
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan Counts)
+	go func() {
+		c, err := Serve(ctx, a, o)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- c
+		if err := errors.Join(a.In.Close(), closeOther(a)); err != nil {
+			t.Error(err)
+		}
+	}()
+	return func() Counts { stop(); return <-done }
+}
+
+func closeOther(a Arms) error {
+	if a.Out == a.In {
+		return nil
+	}
+	return a.Out.Close()
+}
+
+// ARP and neighbour solicitations are answered without the stack: the
+// interface has no address at all.
+func TestAnswersForItsAddresses(t *testing.T) {
+	l := testnet.NewPair(t, testnet.LinkOptions{Bare: true})
+	p := open(t, l.B, port.OpenRaw)
+	mac := []byte{2, 0, 0, 0, 0, 0x42}
+	o := Options{Addresses: []netip.Prefix{netip.MustParsePrefix("198.19.1.0/24"), netip.MustParsePrefix("2001:2:0:8000::/64")}}
+	counts := background(t, Arms{In: p, Out: p, InMAC: mac}, o)
+	tester := open(t, l.A, port.OpenRaw)
+	defer tester.Close()
+	for _, c := range []struct {
+		from, target string
+		known        bool
+	}{{"198.18.1.2", "198.19.1.2", true}, {"2001:2::2", "2001:2:0:8000::2", true}, {"198.18.1.2", "198.19.2.2", false}} {
+		got, err := port.Resolve(t.Context(), tester, []byte{2, 0, 0, 0, 0, 1}, netip.MustParseAddr(c.from), netip.MustParseAddr(c.target))
+		if c.known != (err == nil) || c.known && !bytes.Equal(got, mac) {
+			t.Errorf("%s is at %v, %v", c.target, got, err)
+		}
+	}
+	if n := counts(); n.Frames != 0 {
+		t.Errorf("reflected %d frames", n.Frames)
+	}
+}
+
+// One-way latency: of stamps of our clock, and none of a stamp from elsewhere.
+func TestOneWayLatency(t *testing.T) {
+	for name, xdp := range map[string]bool{"XDP": true, "port": false} {
+		l := testnet.NewPair(t, testnet.LinkOptions{Bare: true})
+		tester := open(t, l.A, port.OpenRaw)
+		defer tester.Close()
+		var counts func() Counts
+		if xdp {
+			var r *Reflector
+			if err := l.B.Namespace.Do(func() (err error) { r, err = Attach(l.B.Interface, Options{Latency: true}); return err }); err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			counts = func() Counts {
+				c, err := r.Counts()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+		} else {
+			p := open(t, l.B, port.OpenRaw)
+			counts = background(t, Arms{In: p, Out: p}, Options{Latency: true})
+		}
+		for _, stamp := range []uint64{monotonic(), 0, 7, monotonic() + 3_600_000_000_000} {
+			b := test(false, false, false)
+			frame.Signature{Stamp: stamp}.Append(b[:len(b)-32])
+			if n, err := tester.Send([]port.Frame{{Data: b}}); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+		if c := counts(); c.Frames != 4 || c.Latency.N != 1 || c.OtherClock != 2 || c.Latency.Max() > 1e9 {
+			t.Errorf("%s: %d frames, %d latencies up to %.0f ns, %d of another clock", name, c.Frames, c.Latency.N, c.Latency.Max(), c.OtherClock)
+		}
+	}
+}
+
 func open(t *testing.T, e testnet.End, how func(string) (port.Port, error)) (p port.Port) {
 	t.Helper()
 	if err := e.Namespace.Do(func() (err error) { p, err = how(e.Interface); return err }); err != nil {
@@ -156,8 +235,13 @@ func TestTwoArms(t *testing.T) {
 	}
 	tap := open(t, second.B, func(n string) (port.Port, error) { return port.OpenXDP(n, port.XDPOptions{}) })
 	defer tap.Close()
-	var r *Reflector
 	hop := []byte{2, 0, 0, 0, 0, 9}
+	counts := background(t, Arms{In: open(t, in.B, port.OpenRaw), Out: open(t, second.A, port.OpenRaw)}, Options{Out: second.A.Interface, NextHop: hop})
+	crosses(t, in.A, tap, hop)
+	if c := counts(); c.Frames != 1 {
+		t.Errorf("in user space: %d frames, want 1", c.Frames)
+	}
+	var r *Reflector
 	if err := in.B.Namespace.Do(func() (err error) {
 		r, err = Attach(in.B.Interface, Options{Out: second.A.Interface, NextHop: hop})
 		return err
@@ -165,7 +249,13 @@ func TestTwoArms(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	tester := open(t, in.A, port.OpenRaw)
+	crosses(t, in.A, tap, hop)
+}
+
+// crosses sends a test frame from a and wants it at tap, sent to hop.
+func crosses(t *testing.T, a testnet.End, tap port.Port, hop []byte) {
+	t.Helper()
+	tester := open(t, a, port.OpenRaw)
 	defer tester.Close()
 	if n, err := tester.Send([]port.Frame{{Data: test(false, true, false)}}); n != 1 || err != nil {
 		t.Fatal(n, err)

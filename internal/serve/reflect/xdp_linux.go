@@ -8,12 +8,16 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
 
 	"github.com/linerate/linerate/internal/port"
 	"github.com/linerate/linerate/result"
 )
 
 //go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu -I../../wire/frame" -target bpfel,bpfeb program bpf/reflect.bpf.c
+
+// linearMax is the MTU from which a driver receives a frame in parts.
+const linearMax = 3500
 
 // Reflector is a program attached to an interface.
 type Reflector struct {
@@ -45,6 +49,12 @@ func (r *Reflector) attach(ifname string, o Options) error {
 	if err := configure(spec, o); err != nil {
 		return err
 	}
+	if ifi.MTU > linearMax {
+		spec.Programs["reflect"].Flags |= unix.BPF_F_XDP_HAS_FRAGS // since Linux 5.18
+		if err := spec.Variables["frags"].Set(uint32(1)); err != nil {
+			return err
+		}
+	}
 	if err := spec.LoadAndAssign(&r.objs, nil); err != nil {
 		return fmt.Errorf("load (it needs CAP_BPF and CAP_NET_ADMIN): %w", err)
 	}
@@ -57,6 +67,9 @@ func configure(spec *ebpf.CollectionSpec, o Options) error {
 	set := map[string]any{"any": uint32(0)}
 	if o.Any {
 		set["any"] = uint32(1)
+	}
+	if o.Latency {
+		set["measure"] = uint32(1)
 	}
 	if o.Out != "" {
 		out, err := net.InterfaceByName(o.Out)
@@ -80,7 +93,7 @@ func configure(spec *ebpf.CollectionSpec, o Options) error {
 // Counts returns what was done since Attach.
 func (r *Reflector) Counts() (Counts, error) {
 	var c Counts
-	for i, n := range []*uint64{&c.Frames, &c.Bytes, &c.Foreign} {
+	for i, n := range []*uint64{&c.Frames, &c.Bytes, &c.Foreign, &c.OtherClock} {
 		var each []uint64
 		if err := r.objs.Counters.Lookup(uint32(i), &each); err != nil {
 			return c, fmt.Errorf("reflect: counters: %w", err)
@@ -89,6 +102,7 @@ func (r *Reflector) Counts() (Counts, error) {
 			*n += v
 		}
 	}
+	c.Latency = port.ReadHistogram(r.objs.Latency)
 	return c, nil
 }
 
@@ -101,7 +115,16 @@ func (r *Reflector) Read(context.Context) ([]result.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []result.Value{result.ReflectedFrames.Of(float64(c.Frames)), result.ForeignFrames.Of(float64(c.Foreign))}, nil
+	return c.Values(), nil
+}
+
+// monotonic is the clock of time stamps, the kernel's own (bpf_ktime_get_ns).
+func monotonic() uint64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0
+	}
+	return uint64(t.Nano())
 }
 
 // Close detaches.

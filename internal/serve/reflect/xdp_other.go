@@ -29,3 +29,6 @@ func (*Reflector) Read(context.Context) ([]result.Value, error) { return nil, er
 
 // Close does nothing.
 func (*Reflector) Close() error { return nil }
+
+// monotonic stamps nothing here: no frame has come by a Port.
+func monotonic() uint64 { return 0 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/linerate/linerate/internal/port"
 )
 
 //go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu -I../../wire/frame" -type sending -type received -type silence -target bpfel,bpfeb program bpf/generator.bpf.c
@@ -173,6 +175,6 @@ func sleepUntil(ns uint64) {
 func (l *live) sent(st programSending, lateness *ebpf.Map, before time.Duration) Sent {
 	s := Sent{Frames: st.Sent - st.Others, Others: st.Others, Stepped: st.Stepped, Duration: time.Duration(st.Last - st.First), Slips: st.Slips,
 		Slipped: time.Duration(st.SlippedNs), CPU: threadCPU() - before}
-	s.Late = readHistogram(lateness)
+	s.Late = port.ReadHistogram(lateness)
 	return s
 }

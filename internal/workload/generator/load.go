@@ -3,6 +3,8 @@ package generator
 import (
 	"math"
 	"time"
+
+	"github.com/linerate/linerate/internal/wire/frame"
 )
 
 // Load is what one trial offers.
@@ -20,13 +22,13 @@ type Load struct {
 // Sent is what a sender did.
 type Sent struct {
 	Frames   uint64
-	Others   uint64        // frames besides, in the place of test frames (Profile.Modifier)
-	Duration time.Duration // from the first departure to the last
-	Stepped  uint64        // departure of the first frame at Load.StepRate, ns of the monotonic clock
-	Late     Histogram     // of departures, against the schedule; empty where Rate is 0
-	Slips    uint64        // times the schedule was moved because a frame was later than LateMax
-	Slipped  time.Duration // by how much in all
-	CPU      time.Duration // of the sending thread
+	Others   uint64          // frames besides, in the place of test frames (Profile.Modifier)
+	Duration time.Duration   // from the first departure to the last
+	Stepped  uint64          // departure of the first frame at Load.StepRate, ns of the monotonic clock
+	Late     frame.Histogram // of departures, against the schedule; empty where Rate is 0
+	Slips    uint64          // times the schedule was moved because a frame was later than LateMax
+	Slipped  time.Duration   // by how much in all
+	CPU      time.Duration   // of the sending thread
 }
 
 // Rate returns the average offered rate in frames per second.
@@ -89,8 +91,8 @@ type Received struct {
 	Corrupt                      uint64 // signature broken
 	Foreign                      uint64 // not ours
 	UnknownFlow                  uint64
-	Latency                      Histogram     // of stamped frames, one clock
-	Jitter                       time.Duration // mean difference of consecutive latencies of a flow (RFC 4689 3.2.5)
+	Latency                      frame.Histogram // of stamped frames, one clock
+	Jitter                       time.Duration   // mean difference of consecutive latencies of a flow (RFC 4689 3.2.5)
 
 	// Only of a Watch, the rest are zero.
 	After      uint64        // of Unique: from the sequence number watched on

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/linerate/linerate/internal/port"
+	"github.com/linerate/linerate/internal/wire/frame"
 )
 
 // sink counts frames in the kernel and drops them.
@@ -85,7 +86,7 @@ func (s *sink) Reset() error {
 		return fmt.Errorf("generator: reset: %w", err)
 	}
 	zeros := make([]uint64, cpus)
-	for m, n := range map[*ebpf.Map]uint32{s.objs.Latency: buckets, s.objs.Foreign: 2} {
+	for m, n := range map[*ebpf.Map]uint32{s.objs.Latency: frame.Buckets, s.objs.Foreign: 2} {
 		for i := range n {
 			if err := m.Put(i, zeros); err != nil {
 				return fmt.Errorf("generator: reset: %w", err)
@@ -132,7 +133,7 @@ func (s *sink) Counts() (Received, error) {
 		return r, fmt.Errorf("generator: counters: %w", err)
 	}
 	r.Silence, r.SilenceEnd = time.Duration(quiet.Until-quiet.From), quiet.Until
-	r.Latency = readHistogram(s.objs.Latency)
+	r.Latency = port.ReadHistogram(s.objs.Latency)
 	r.meanJitter()
 	return r, nil
 }
@@ -147,23 +148,6 @@ func (s *sink) Close() error {
 		err = errors.Join(err, c.Close())
 	}
 	return err
-}
-
-// readHistogram adds up a histogram over the cores; what cannot be read is
-// empty, and N says so.
-func readHistogram(m *ebpf.Map) Histogram {
-	var h Histogram
-	var each []uint64
-	for b := range uint32(buckets) {
-		if m.Lookup(b, &each) != nil {
-			return Histogram{}
-		}
-		for _, n := range each {
-			h.counts[b] += n
-			h.N += n
-		}
-	}
-	return h
 }
 
 func nativeUint64(b [8]byte) uint64 { return binary.NativeEndian.Uint64(b[:]) }

@@ -2,13 +2,20 @@
 // Sends test frames back: addresses and ports change places. The checksums
 // stay right, for they are sums over both.
 
+#include "histogram.h"
 #include "signature.h"
+
+#define CLOCK_APART 10000000000LL /* ns: a stamp further off is of another clock */
 
 volatile const __u32 any;	   /* also frames without our signature: UDP to the echo port */
 volatile const __u32 out_ifindex;  /* the second arm; 0: back out of the same interface */
 volatile const __u8 next_hop[6], own[6]; /* of the second arm */
+volatile const __u32 measure;	   /* how long stamped frames took */
+volatile const __u32 frags;	   /* frames may be longer than the part that we see */
 
-enum { REFLECTED, BYTES, FOREIGN, COUNTERS };
+enum { REFLECTED, BYTES, FOREIGN, OTHER_CLOCK, COUNTERS };
+
+struct histogram latency SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -40,15 +47,29 @@ static __always_inline void swap_addresses(struct parts *p)
 	}
 }
 
+static __always_inline void took(struct signature *sig)
+{
+	__s64 ns;
+
+	if (!sig || !sig->stamp)
+		return;
+	ns = bpf_ktime_get_ns() - bpf_be64_to_cpu(sig->stamp);
+	if (ns < 0 || ns > CLOCK_APART)
+		add(OTHER_CLOCK, 1);
+	else
+		count(&latency, ns);
+}
+
 SEC("xdp")
 int reflect(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct parts p = dissect(data, end);
+	struct signature *sig = signature_of(&p, end);
 	__u8 mac[6];
 	__be16 port;
 
-	if (!p.udp || (!signature_of(&p, end) && !(any && p.udp->dest == bpf_htons(7)))) {
+	if (!p.udp || (!sig && !(any && p.udp->dest == bpf_htons(7)))) {
 		add(FOREIGN, 1);
 		return XDP_PASS;
 	}
@@ -56,7 +77,9 @@ int reflect(struct xdp_md *ctx)
 	if (p.eth->h_source[0] & 1)
 		return XDP_DROP;
 	add(REFLECTED, 1);
-	add(BYTES, end - data);
+	add(BYTES, frags ? bpf_xdp_get_buff_len(ctx) : end - data);
+	if (measure)
+		took(sig);
 	swap_addresses(&p);
 	port = p.udp->source;
 	p.udp->source = p.udp->dest;

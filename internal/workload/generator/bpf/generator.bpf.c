@@ -3,11 +3,11 @@
 // BPF_PROG_RUN, fills each in, and redirects it out of an interface. A sink
 // counts them at the other end of the device under test.
 
+#include "histogram.h"
 #include "signature.h"
 
 #define HEADER_WORDS 9 /* 72 bytes hold Ethernet, a VLAN tag, IPv6 and UDP */
 #define SIZES 64
-#define BUCKETS 1024
 #define WINDOW_WORDS 16 /* of 64 sequence numbers each */
 #define FAR_NS 250000	/* wait longer outside than inside the program */
 #define SPINS (1 << 14) /* of 25 ns and more */
@@ -54,44 +54,10 @@ struct {
 	__type(value, struct sending);
 } senders SEC(".maps");
 
-struct histogram {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, BUCKETS);
-	__type(key, __u32);
-	__type(value, __u64);
-};
-
 struct histogram lateness SEC(".maps");
 struct histogram latency SEC(".maps");
 
 __u32 stop; /* set from outside to end a run early */
-
-/* 16 buckets an octave: 6 % wide. */
-static __always_inline __u32 bucket(__u64 ns)
-{
-	__u64 v = ns;
-	__u32 e = 0, b;
-
-	if (v < 16)
-		return v;
-#pragma unroll
-	for (int shift = 32; shift; shift >>= 1)
-		if (v >> shift) {
-			v >>= shift;
-			e += shift;
-		}
-	b = (e - 3) * 16 + ((ns >> (e - 4)) & 15);
-	return b < BUCKETS ? b : BUCKETS - 1;
-}
-
-static __always_inline void count(void *map, __u64 ns)
-{
-	__u32 b = bucket(ns);
-	__u64 *n = bpf_map_lookup_elem(map, &b);
-
-	if (n)
-		(*n)++;
-}
 
 struct until {
 	__u64 due;

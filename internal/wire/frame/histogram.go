@@ -1,23 +1,23 @@
-package generator
+package frame
 
 import "math/bits"
 
-// buckets is the length of a histogram in the kernel: 16 buckets an octave.
-const buckets = 1024
+// Buckets is the length of a histogram: 16 buckets an octave.
+const Buckets = 1024
 
-// Histogram counts times in buckets 6 % wide.
+// Histogram counts times in buckets 6 % wide, as histogram.h does in the kernel.
 type Histogram struct {
 	N      uint64
-	counts [buckets]uint64
+	counts [Buckets]uint64
 }
 
-// bucketOf is the twin of bucket in generator.bpf.c.
+// bucketOf is the twin of bucket in histogram.h.
 func bucketOf(ns uint64) int {
 	if ns < 16 {
 		return int(ns)
 	}
 	e := bits.Len64(ns) - 1
-	return min((e-3)*16+int(ns>>(e-4)&15), buckets-1)
+	return min((e-3)*16+int(ns>>(e-4)&15), Buckets-1)
 }
 
 // lower is the least time of a bucket in ns.
@@ -26,6 +26,12 @@ func lower(b int) uint64 {
 		return uint64(b)
 	}
 	return uint64(16+b%16) << (b/16 - 1)
+}
+
+// AddTo counts n times in one bucket, as read from the kernel.
+func (h *Histogram) AddTo(bucket int, n uint64) {
+	h.N += n
+	h.counts[bucket] += n
 }
 
 // Add counts one time.
@@ -49,7 +55,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 
 // Max returns the upper edge of the last bucket in use, in ns.
 func (h *Histogram) Max() float64 {
-	for b := buckets - 1; b >= 0; b-- {
+	for b := Buckets - 1; b >= 0; b-- {
 		if h.counts[b] > 0 {
 			return float64(lower(b + 1))
 		}
