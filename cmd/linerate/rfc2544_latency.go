@@ -43,7 +43,7 @@ func (b *bench2544) latency(ctx context.Context) error {
 		single = append(single, ds...)
 	}
 	vs := latencyValues(all, b.baseline)
-	note := fmt.Sprintf("at %.0f frame/s, %d frames stamped in software at the driver (bit-forwarding definition of RFC 1242 3.8); ", float64(b.found.Load), all.Latency.N)
+	note := fmt.Sprintf("at %.0f frame/s, %d frames stamped in software at both drivers, from before the first bit to after the last: the latency of RFC 1242 3.8 and the frame's own time; ", float64(b.found.Load), all.Latency.N)
 	if b.baseline > 0 {
 		note += fmt.Sprintf("the tester's own %v subtracted", b.baseline)
 	} else {

@@ -123,6 +123,9 @@ func (o *testerOptions) check(cmd *cobra.Command) error {
 	if o.port == "memory" {
 		o.out, o.in = "memory", "memory"
 	}
+	if o.port != "auto" && wayNamed(o.port) == nil {
+		return usagef("--port %s: want auto, %s", o.port, wayNames())
+	}
 	if o.in == "" {
 		o.in = o.out
 	}

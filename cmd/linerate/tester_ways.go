@@ -159,18 +159,9 @@ func pairOf(d *direction, from, to port.Port, foreign func([]byte)) (generator.S
 
 // connect takes the first way that brings a frame through.
 func (r *rig) connect(ctx context.Context, d *direction) error {
-	var tried []way
-	switch pick := wayNamed(r.o.port); {
-	case pick != nil:
-		tried = []way{*pick}
-	case r.o.port != "auto":
-		return usagef("--port %s: want auto, %s", r.o.port, wayNames())
-	default:
-		tried = ways()
-	}
 	var errs []error
-	for _, w := range tried {
-		if w.virtual && r.o.port == "auto" {
+	for _, w := range ways() {
+		if w.name != r.o.port && (w.virtual || r.o.port != "auto") {
 			continue
 		}
 		err := d.try(ctx, w)

@@ -85,9 +85,8 @@ func (m matrix) trials() []result.Trial {
 
 // lossAxes are those of RFC 2544 section 26.3: load and loss from 0 to 100 %.
 func lossAxes(p *plot.Plot) {
-	p.X = plot.Axis{Label: "load, % of the line's frame rate"}
-	p.Y.Log = false
-	p.Y.Unit, p.Y.Label = "%", "frames lost, %"
+	p.X = plot.Axis{Label: "load, % of the line's frame rate", Most: 100}
+	p.Y = plot.Axis{Label: "frames lost, %", Most: 100}
 	for i, s := range p.Series {
 		for j := range s.Points {
 			p.Series[i].Points[j].Y *= 100
@@ -108,10 +107,18 @@ func limitOf(metric string) (result.Metric, bool) {
 	return result.Metric{}, false
 }
 
-// isLimit reports whether a figure is drawn over another one that m has.
+// isLimit reports whether a figure is drawn over another one that m has, or is
+// what the row says already.
 func (m matrix) isLimit(k figureKey) bool {
-	return k.metric == result.LineLimit.Name && m.has(result.Goodput) ||
-		k.metric == result.FrameLimit.Name && (m.has(result.ThroughputRate) || m.has(result.FrameLossRatio))
+	switch k.metric {
+	case result.LineLimit.Name:
+		return m.has(result.Goodput)
+	case result.FrameLimit.Name:
+		return m.has(result.ThroughputRate) || m.head == loadParam
+	case result.IntendedLoad.Name:
+		return m.head == loadParam
+	}
+	return false
 }
 
 // together lists metrics whose figures make one plot: the quantiles of the

@@ -31,6 +31,9 @@ func (m matrix) plot(k figureKey) plot.Plot {
 	if m.numeric {
 		mark = plot.Line
 		p.X = plot.Axis{Label: strings.ReplaceAll(m.head, "_", " ")}
+		if m.head == "size" {
+			p.X.Label = "frame size in bytes, FCS included"
+		}
 		m.sizeAxis(&p.X)
 	} else {
 		for _, r := range m.rows {

@@ -21,8 +21,8 @@ func (m matrix) grid(figures []figureKey, findings []result.Finding) grid {
 		g.names.cells = append(g.names.cells, name)
 	}
 	for _, k := range figures {
-		if k.metric == result.LineLimit.Name && m.has(result.Goodput) || k.metric == result.FrameLimit.Name && m.has(result.FrameLossRatio) {
-			continue // shown as a share of it, or the same in every row
+		if m.isLimit(k) && !(k.metric == result.FrameLimit.Name && m.has(result.ThroughputRate)) {
+			continue // shown as a share of it, or the row says it
 		}
 		if k.unit == "bit/s" {
 			g.cols = append(g.cols, m.rateColumns(k)...)

@@ -37,6 +37,8 @@ type Axis struct {
 	Log        bool      // logarithmic; points at or below zero are left out
 	Categories []string  // names of x = 0, 1, 2 ...; makes the axis discrete
 	Ticks      []float64 // preferred ticks of a logarithmic axis, such as the sizes measured
+	Least      float64   // with Most: what a linear axis shows at least, such as 0 to 100 %
+	Most       float64
 	Second     Scale     // the same values in another unit, at the right edge (y only)
 }
 

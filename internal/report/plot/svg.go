@@ -76,6 +76,9 @@ func (d *drawing) layout() bool {
 	if !ok || !ok2 {
 		return false
 	}
+	if d.X.Most > d.X.Least {
+		xlo, xhi = min(xlo, d.X.Least), max(xhi, d.X.Most)
+	}
 	d.ydiv, d.yprefix = prefix(max(math.Abs(ylo), math.Abs(yhi)), d.Y.Unit)
 	switch {
 	case d.Y.Log:
@@ -87,6 +90,9 @@ func (d *drawing) layout() bool {
 		}
 		step := niceStep(yhi-ylo, d.yIntervals())
 		yhi = math.Ceil((yhi+(yhi-ylo)*0.04)/step) * step
+		if d.Y.Most > d.Y.Least {
+			ylo, yhi = d.Y.Least, d.Y.Most
+		}
 	}
 	switch {
 	case len(d.X.Categories) > 0:
