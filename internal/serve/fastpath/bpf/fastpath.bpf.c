@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forwards packets of flows that the stack has let through, as it did; what it
+// is not sure of is the stack's.
+
+#include "observe.h"
+
+/* Where the routing table alone decides. */
+static __always_inline int route(struct xdp_md *ctx, struct packet *p, struct config *c)
+{
+	struct bpf_fib_lookup fib = {};
+
+	fib.ifindex = ctx->ingress_ifindex;
+	fib.l4_protocol = p->proto;
+	fib.tot_len = p->length;
+	if (p->ip) {
+		if (not_routed4(p->ip->saddr) || not_routed4(p->ip->daddr))
+			return pass(PASS_ADDRESS);
+		fib.family = 2; /* AF_INET */
+		fib.tos = p->tos;
+		fib.ipv4_src = p->ip->saddr;
+		fib.ipv4_dst = p->ip->daddr;
+	} else if (p->ip6) {
+		if (not_routed6(&p->ip6->saddr) || not_routed6(&p->ip6->daddr))
+			return pass(PASS_ADDRESS);
+		fib.family = 10; /* AF_INET6 */
+		fib.flowinfo = *(__be32 *)p->ip6 & bpf_htonl(0x0fffffff);
+		__builtin_memcpy(fib.ipv6_src, &p->ip6->saddr, 16);
+		__builtin_memcpy(fib.ipv6_dst, &p->ip6->daddr, 16);
+	} else {
+		return pass(PASS_NOT_IP);
+	}
+	switch (bpf_fib_lookup(ctx, &fib, sizeof(fib), 0)) {
+	case BPF_FIB_LKUP_RET_SUCCESS:
+		break;
+	case BPF_FIB_LKUP_RET_NO_NEIGH:
+		return pass(PASS_NEIGHBOUR);
+	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
+		return pass(PASS_TOO_BIG);
+	default:
+		return pass(PASS_ROUTE);
+	}
+	/* Back where it came from: the stack may send a redirect (RFC 792). */
+	if (fib.ifindex == ctx->ingress_ifindex || !bpf_map_lookup_elem(&interfaces, &fib.ifindex) || p->tag)
+		return pass(PASS_ROUTE);
+	if (c->reverse) { /* RFC 3704 2.2 */
+		struct bpf_fib_lookup back = {};
+
+		back.ifindex = ctx->ingress_ifindex;
+		back.family = fib.family;
+		if (p->ip) {
+			back.ipv4_src = p->ip->daddr;
+			back.ipv4_dst = p->ip->saddr;
+		} else if (p->ip6) {
+			__builtin_memcpy(back.ipv6_src, &p->ip6->daddr, 16);
+			__builtin_memcpy(back.ipv6_dst, &p->ip6->saddr, 16);
+		}
+		bpf_fib_lookup(ctx, &back, sizeof(back), BPF_FIB_LOOKUP_SKIP_NEIGH);
+		if (back.ifindex != ctx->ingress_ifindex)
+			return pass(PASS_INTERFACE);
+	}
+	one_hop_less(p);
+	__builtin_memcpy(p->eth->h_dest, fib.dmac, 6);
+	__builtin_memcpy(p->eth->h_source, fib.smac, 6);
+	count(ROUTED, 0);
+	return bpf_redirect_map(&ports, fib.ifindex, 0);
+}
+
+static __always_inline struct place *find(struct packet *p)
+{
+	struct tcphdr *ports = p->transport;
+
+	if (p->ip) {
+		struct flow4 k = {p->ip->saddr, p->ip->daddr, ports->source, ports->dest, p->proto};
+
+		return bpf_map_lookup_elem(&flows4, &k);
+	}
+	if (p->ip6) {
+		struct flow6 k = {p->ip6->saddr, p->ip6->daddr, ports->source, ports->dest, p->proto};
+
+		return bpf_map_lookup_elem(&flows6, &k);
+	}
+	return NULL;
+}
+
+/* The address and port changes of NAT. */
+static __always_inline void translate(struct packet *p, struct way *w, void *end)
+{
+	if (p->ip) {
+		p->ip->check = adjust(p->ip->check, w->network_delta);
+		p->ip->saddr = w->saddr[0];
+		p->ip->daddr = w->daddr[0];
+	} else if (p->ip6) {
+		__builtin_memcpy(&p->ip6->saddr, w->saddr, 16);
+		__builtin_memcpy(&p->ip6->daddr, w->daddr, 16);
+	}
+	if (p->proto == IPPROTO_UDP) {
+		struct udphdr *udp = p->transport;
+
+		if ((void *)(udp + 1) > end)
+			return;
+		udp->source = w->sport;
+		udp->dest = w->dport;
+		if (udp->check || p->ip6) { /* RFC 768: 0 is none, and 0xffff stands for 0 */
+			udp->check = adjust(udp->check, w->transport_delta);
+			if (!udp->check)
+				udp->check = 0xffff;
+		}
+		return;
+	}
+	struct tcphdr *tcp = p->transport;
+
+	if ((void *)(tcp + 1) > end)
+		return;
+	tcp->source = w->sport;
+	tcp->dest = w->dport;
+	tcp->check = adjust(tcp->check, w->transport_delta);
+}
+
+/* Puts the frame's addresses and tag as the stack did. */
+static __always_inline int dress(struct xdp_md *ctx, struct packet *p, struct way *w)
+{
+	struct ethhdr *eth;
+	int grow = (w->out_vlan ? 4 : 0) - p->tag;
+	__be16 type = p->ip ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+
+	if (grow && bpf_xdp_adjust_head(ctx, -grow))
+		return -1;
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	eth = data;
+	if (data + sizeof(struct ethhdr) + 4 > end)
+		return -1;
+	__builtin_memcpy(eth->h_dest, w->dmac, 6);
+	__builtin_memcpy(eth->h_source, w->smac, 6);
+	if (w->out_vlan) {
+		eth->h_proto = bpf_htons(ETH_P_8021Q);
+		*(__be16 *)(eth + 1) = bpf_htons(w->out_vlan);
+		*(__be16 *)((void *)(eth + 1) + 2) = type;
+	} else {
+		eth->h_proto = type;
+	}
+	return 0;
+}
+
+/* Leaves a packet to the stack so that it decides on its way. */
+static __always_inline int ask(struct way *w, struct packet *p, struct config *c, __u32 port, enum reason why)
+{
+	w->generation = 0;
+	w->asked_in = port;
+	w->asked_vlan = p->vlan;
+	w->tos = p->tos;
+	w->ttl = p->ttl;
+	w->tried = c->generation;
+	return pass(why);
+}
+
+SEC("xdp")
+int forward(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 zero = 0, port = ctx->ingress_ifindex;
+	struct config *c = bpf_map_lookup_elem(&settings, &zero);
+	struct interface *in = bpf_map_lookup_elem(&interfaces, &port);
+	__u64 now = bpf_ktime_get_coarse_ns();
+	struct packet p;
+	struct place *at;
+	struct pair *pair;
+	struct way *w;
+
+	if (!c || !in || now > c->lease)
+		return pass(PASS_OFF);
+	p = parse(data, end);
+	if (p.wrong == PASS_MALFORMED)
+		return pass(p.wrong);
+	if (((__u32 *)p.eth->h_dest)[0] != ((__u32 *)in->mac)[0] || ((__u16 *)p.eth->h_dest)[2] != ((__u16 *)in->mac)[2])
+		return pass(PASS_NOT_OURS);
+	if (p.wrong)
+		return pass(p.wrong);
+	if (c->router)
+		return route(ctx, &p, c);
+	if (p.proto == IPPROTO_TCP) {
+		if (p.transport + sizeof(struct tcphdr) > end)
+			return pass(PASS_MALFORMED);
+	} else if (p.proto == IPPROTO_UDP) {
+		if (p.transport + sizeof(struct udphdr) > end)
+			return pass(PASS_MALFORMED);
+	} else {
+		return pass(PASS_PROTOCOL);
+	}
+	at = find(&p);
+	if (!at)
+		return pass(PASS_UNKNOWN);
+	pair = bpf_map_lookup_elem(&pairs, &at->pair);
+	if (!pair || pair->state == PAIR_FREE)
+		return pass(PASS_UNKNOWN);
+	if (p.proto == IPPROTO_TCP) {
+		struct tcphdr *tcp = p.transport;
+
+		if ((void *)(tcp + 1) > end)
+			return pass(PASS_MALFORMED);
+		if (tcp->fin || tcp->rst)
+			pair->state = PAIR_CLOSING;
+		if (tcp->syn || tcp->fin || tcp->rst)
+			return pass(PASS_CONTROL);
+	}
+	if (pair->state != PAIR_LIVE)
+		return pass(PASS_CLOSING);
+	w = &pair->way[at->way & 1];
+	if (w->mangled)
+		return pass(PASS_MANGLED);
+	if (w->generation != c->generation)
+		return ask(w, &p, c, port, PASS_UNDECIDED);
+	if (now - w->checked > c->recheck)
+		return ask(w, &p, c, port, PASS_RECHECK);
+	if (w->in != port || w->in_vlan != p.vlan)
+		return pass(PASS_INTERFACE);
+	if (p.length > w->mtu)
+		return pass(PASS_TOO_BIG);
+	one_hop_less(&p);
+	if (w->nat)
+		translate(&p, w, end);
+	__sync_fetch_and_add(&w->packets, 1);
+	__sync_fetch_and_add(&w->bytes, p.length);
+	w->last = now;
+	if (dress(ctx, &p, w))
+		return count(PASS_MALFORMED, XDP_DROP); /* it is changed already */
+	count(FORWARDED, 0);
+	return bpf_redirect_map(&ports, w->out, 0);
+}
+
+char __license[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the programs share with user space. A pair is one connection; each of
+ * its two ways is found by the addresses that a packet has when it comes in
+ * (flows4, flows6) and those that the stack sends it out with (leaving4,
+ * leaving6), which NAT makes different.
+ *
+ * User space fills in what conntrack knows: the addresses before and after. All
+ * else is learnt by watching the stack forward a packet of that way: where it
+ * leaves, between which MAC addresses, at which MTU. A way is used only while
+ * the stack has forwarded one of its packets under the present generation of
+ * rules, routes and neighbours, and not longer ago than config.recheck.
+ */
+#ifndef LINERATE_FLOW_H
+#define LINERATE_FLOW_H
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/pkt_cls.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+struct flow4 {
+	__be32 saddr, daddr;
+	__be16 sport, dport;
+	__u8 proto, pad[3];
+};
+
+struct flow6 {
+	struct in6_addr saddr, daddr;
+	__be16 sport, dport;
+	__u8 proto, pad[3];
+};
+
+struct place {
+	__u32 pair; /* index into pairs */
+	__u32 way;  /* 0: as the connection was opened, 1: the other */
+};
+
+struct way {
+	/* What the stack did with this way's packets. */
+	__u64 checked; /* when it was last seen forwarding one, ns */
+	__u32 generation; /* that it decided under; 0: it has to decide again */
+	__u32 tried;	  /* generation under which a packet was last left to it */
+	__u32 in, out;	  /* interfaces */
+	__u32 mtu;
+	__u16 in_vlan, out_vlan; /* VLAN ID with its priority, 0: no tag */
+	__u8 dmac[6], smac[6];
+	/* Of the packet left to it: where it came in, and what it must not change. */
+	__u32 asked_in;
+	__u16 asked_vlan;
+	__u8 tos, ttl;
+	__u8 mangled; /* it did: such packets stay with it */
+	__u8 nat;     /* 1: addresses or ports change */
+	__u16 pad;
+	/* What NAT makes of a packet, and the checksums' differences. */
+	__be16 sport, dport;
+	__u16 network_delta, transport_delta;
+	__be32 saddr[4], daddr[4]; /* IPv4: the first word */
+	/* What was forwarded beside the stack. */
+	__u64 packets, bytes, last;
+};
+
+enum { PAIR_FREE, PAIR_LIVE, PAIR_CLOSING };
+
+struct pair {
+	__u32 state;
+	__u16 proto, family; /* 4 or 6 */
+	struct way way[2];
+};
+
+struct config {
+	__u64 lease;	  /* until when user space vouches for the generation, ns */
+	__u64 recheck;	  /* ns */
+	__u32 generation; /* never 0 */
+	__u32 router;	  /* nothing filters: forward by the routing table alone */
+	__u32 reverse;	  /* source addresses must be routed back the same way (rp_filter 1) */
+	__u32 pad;
+};
+
+struct interface {
+	__u8 mac[6];
+	__u16 pad;
+	__u32 mtu;
+};
+
+/* Why a packet was forwarded, or left to the stack. */
+enum reason {
+	FORWARDED,	    /* by a flow */
+	ROUTED,		    /* by the routing table */
+	PASS_OFF,	    /* no user space, or switched off */
+	PASS_NOT_OURS,	    /* another MAC address: broadcast, multicast, promiscuous */
+	PASS_NOT_IP,
+	PASS_MALFORMED,	    /* lengths or header checksum are wrong */
+	PASS_OPTIONS,	    /* IPv4 options or IPv6 extension headers */
+	PASS_FRAGMENT,
+	PASS_TTL,
+	PASS_PROTOCOL,	    /* neither TCP nor UDP */
+	PASS_ADDRESS,	    /* an address that is not routed */
+	PASS_UNKNOWN,	    /* no flow: the stack decides */
+	PASS_CONTROL,	    /* SYN, FIN, RST */
+	PASS_CLOSING,
+	PASS_UNDECIDED,	    /* the stack has not decided under the present rules */
+	PASS_RECHECK,	    /* it decides once more */
+	PASS_MANGLED,	    /* rules change more of the packet than addresses */
+	PASS_INTERFACE,	    /* it came in elsewhere */
+	PASS_TOO_BIG,
+	PASS_ROUTE,	    /* the routing table has no way out that XDP can take */
+	PASS_NEIGHBOUR,	    /* not resolved */
+	REASONS,
+};
+
+#define MAP(name_, type_, entries, key_, value_)  \
+	struct {                                  \
+		__uint(type, type_);              \
+		__uint(max_entries, entries);     \
+		__type(key, key_);                \
+		__type(value, value_);            \
+	} name_ SEC(".maps")
+
+MAP(flows4, BPF_MAP_TYPE_HASH, 1, struct flow4, struct place);
+MAP(flows6, BPF_MAP_TYPE_HASH, 1, struct flow6, struct place);
+MAP(leaving4, BPF_MAP_TYPE_HASH, 1, struct flow4, struct place);
+MAP(leaving6, BPF_MAP_TYPE_HASH, 1, struct flow6, struct place);
+MAP(interfaces, BPF_MAP_TYPE_HASH, 64, __u32, struct interface);
+MAP(ports, BPF_MAP_TYPE_DEVMAP_HASH, 64, __u32, __u32);
+MAP(reasons, BPF_MAP_TYPE_PERCPU_ARRAY, REASONS, enum reason, __u64);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pair);
+} pairs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct config);
+} settings SEC(".maps");
+
+static __always_inline int count(enum reason why, int action)
+{
+	__u32 at = why;
+	__u64 *n = bpf_map_lookup_elem(&reasons, &at);
+
+	if (n)
+		*n += 1;
+	return action;
+}
+
+static __always_inline int pass(enum reason why)
+{
+	return count(why, XDP_PASS);
+}
+
+#endif

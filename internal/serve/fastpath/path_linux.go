@@ -1,0 +1,257 @@
+package fastpath
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"github.com/linerate/linerate/internal/port"
+)
+
+// bpfRoot is where bpffs is mounted.
+const bpfRoot = "/sys/fs/bpf"
+
+// Dir returns where the fast path of the calling thread's network namespace is
+// pinned.
+func Dir() (string, error) {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {
+		return "", fmt.Errorf("fastpath: which network namespace: %w", err)
+	}
+	return filepath.Join(bpfRoot, fmt.Sprintf("linerate-%d", st.Ino)), nil
+}
+
+// Path is a fast path, attached and pinned: it goes on without this process.
+type Path struct {
+	opt    Options
+	objs   programObjects
+	table  *table
+	memory []byte
+	config *programConfig // shared with the kernel
+	modes  map[string]string
+}
+
+// Up attaches the fast path to interfaces of the calling thread's namespace, or
+// takes over the one that is there: its flows stay, its programs are replaced
+// without a gap. It needs CAP_BPF, CAP_NET_ADMIN and Linux 6.6.
+func Up(o Options) (*Path, error) {
+	o, err := o.located()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("fastpath: %w", err)
+	}
+	p := &Path{opt: o, modes: map[string]string{}}
+	if err := p.up(); err != nil {
+		return nil, errors.Join(fmt.Errorf("fastpath: %w", err), p.Close())
+	}
+	return p, nil
+}
+
+// Open opens the fast path that is attached. It wraps fs.ErrNotExist where
+// there is none.
+func Open(dir string) (*Path, error) {
+	o, err := Options{Dir: dir}.located()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, "settings")); err != nil {
+		return nil, fmt.Errorf("fastpath: none is up: %w", fs.ErrNotExist)
+	}
+	p := &Path{opt: o, modes: map[string]string{}}
+	if err := p.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("fastpath: %w", err), p.Close())
+	}
+	return p, nil
+}
+
+func (o Options) located() (Options, error) {
+	o = o.orDefault()
+	if o.Dir != "" {
+		return o, nil
+	}
+	if err := mountRoot(); err != nil {
+		return o, fmt.Errorf("fastpath: %w", err)
+	}
+	var err error
+	o.Dir, err = Dir()
+	return o, err
+}
+
+// mountRoot mounts bpffs where it belongs, unless it is there.
+func mountRoot() error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(bpfRoot, &st); err == nil && uint32(st.Type) == unix.BPF_FS_MAGIC {
+		return nil
+	}
+	if err := unix.Mount("bpf", bpfRoot, "bpf", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0700"); err != nil {
+		return fmt.Errorf("mount bpffs on %s: %w", bpfRoot, err)
+	}
+	return nil
+}
+
+// load loads the programs on the pinned maps, or on new ones that it pins.
+func (p *Path) load() error {
+	spec, err := loadProgram()
+	if err != nil {
+		return err
+	}
+	p.size(spec)
+	for _, m := range spec.Maps {
+		if m.Name != ".rodata" && m.Name != ".bss" && m.Name != ".data" {
+			m.Pinning = ebpf.PinByName
+		}
+	}
+	if err := spec.LoadAndAssign(&p.objs, &ebpf.CollectionOptions{Maps: ebpf.MapOptions{PinPath: p.opt.Dir}}); err != nil {
+		if errors.Is(err, ebpf.ErrMapIncompatible) {
+			return fmt.Errorf("the tables of another version or size are pinned in %s: 'linerate forward down' first: %w", p.opt.Dir, err)
+		}
+		return fmt.Errorf("load (it needs CAP_BPF, CAP_NET_ADMIN and Linux 6.6): %w", err)
+	}
+	if p.memory, err = shared(p.objs.Settings, os.Getpagesize()); err != nil {
+		return fmt.Errorf("map the settings: %w", err)
+	}
+	p.config = (*programConfig)(unsafe.Pointer(&p.memory[0]))
+	p.table, err = openTable(&p.objs.programMaps)
+	return err
+}
+
+// size makes the tables as large as asked for, or as those are that are pinned.
+func (p *Path) size(spec *ebpf.CollectionSpec) {
+	flows := uint32(p.opt.Flows)
+	if m, err := ebpf.LoadPinnedMap(filepath.Join(p.opt.Dir, "pairs"), nil); err == nil {
+		flows = m.MaxEntries()
+		m.Close()
+	}
+	p.opt.Flows = int(flows)
+	spec.Maps["pairs"].MaxEntries = flows
+	for _, name := range []string{"flows4", "flows6", "leaving4", "leaving6"} {
+		spec.Maps[name].MaxEntries = 2 * flows
+		spec.Maps[name].Flags |= unix.BPF_F_NO_PREALLOC // a family that is not used takes no memory
+	}
+}
+
+func (p *Path) up() error {
+	if err := p.load(); err != nil {
+		return err
+	}
+	p.config.Recheck = uint64(p.opt.Recheck)
+	atomic.CompareAndSwapUint32(&p.config.Generation, 0, 1)
+	for _, name := range p.opt.Interfaces {
+		if err := p.attach(name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// attach makes an interface one of the fast path's.
+func (p *Path) attach(name string) error {
+	ifi, err := p.note(name)
+	if err != nil {
+		return err
+	}
+	egress := func() (link.Link, error) {
+		return link.AttachTCX(link.TCXOptions{Interface: ifi.Index, Program: p.objs.Observe, Attach: ebpf.AttachTCXEgress})
+	}
+	if err := p.pin(name+"-out", p.objs.Observe, egress); err != nil {
+		return fmt.Errorf("watch what leaves: %w", err)
+	}
+	return p.pin(name+"-in", p.objs.Forward, func() (l link.Link, err error) {
+		l, p.modes[name], err = port.AttachXDP(p.objs.Forward, ifi.Index)
+		return l, err
+	})
+}
+
+// pin puts a program where an earlier link of the same name has one, or else
+// attaches it and pins the link.
+func (p *Path) pin(name string, prog *ebpf.Program, attach func() (link.Link, error)) error {
+	file := filepath.Join(p.opt.Dir, name)
+	if l, err := link.LoadPinnedLink(file, nil); err == nil {
+		defer l.Close()
+		return l.Update(prog)
+	}
+	l, err := attach()
+	if err != nil {
+		return err
+	}
+	defer l.Close() // the pin holds it
+	return l.Pin(file)
+}
+
+// note tells the programs of an interface.
+func (p *Path) note(name string) (*net.Interface, error) {
+	ifi, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(ifi.HardwareAddr) != 6 {
+		return nil, fmt.Errorf("it is not Ethernet: %w", errors.ErrUnsupported)
+	}
+	index := uint32(ifi.Index)
+	err = p.objs.Interfaces.Put(index, programInterface{Mac: [6]byte(ifi.HardwareAddr), Mtu: uint32(ifi.MTU)})
+	return ifi, errors.Join(err, p.objs.Ports.Put(index, index))
+}
+
+// extend lets the programs trust the generation for another lease.
+func (p *Path) extend(d time.Duration) {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) == nil {
+		atomic.StoreUint64(&p.config.Lease, uint64(now.Nano()+int64(d)))
+	}
+}
+
+// Renew starts a new generation: the stack decides on every flow again.
+func (p *Path) Renew() {
+	if atomic.AddUint32(&p.config.Generation, 1) == 0 {
+		atomic.AddUint32(&p.config.Generation, 1) // 0 is no generation
+	}
+}
+
+// Close leaves the fast path running.
+func (p *Path) Close() error {
+	var err error
+	if p.table != nil {
+		err = p.table.close()
+	}
+	if p.memory != nil {
+		err = errors.Join(err, unix.Munmap(p.memory))
+	}
+	return errors.Join(err, p.objs.Close())
+}
+
+// Down detaches the fast path and frees its tables; dir as in Options. Without
+// one it does nothing.
+func Down(dir string) error {
+	o, err := Options{Dir: dir}.located()
+	if err != nil {
+		return err
+	}
+	pins, err := os.ReadDir(o.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("fastpath: %w", err)
+	}
+	var errs []error
+	for _, pin := range pins {
+		// A link whose last reference goes detaches.
+		errs = append(errs, os.Remove(filepath.Join(o.Dir, pin.Name())))
+	}
+	if err := errors.Join(append(errs, os.Remove(o.Dir))...); err != nil {
+		return fmt.Errorf("fastpath: down: %w", err)
+	}
+	return nil
+}
