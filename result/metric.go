@@ -29,7 +29,7 @@ type Metric struct {
 
 // Metrics lists every metric, by group, in order of declaration.
 func Metrics() []Metric {
-	return slices.Concat(linkMetrics(), hostMetrics(), napiMetrics(), tcpMetrics(), ftpMetrics(), streamMetrics(), captureMetrics(), testerMetrics(), cardMetrics(), factMetrics())
+	return slices.Concat(linkMetrics(), hostMetrics(), napiMetrics(), tcpMetrics(), ftpMetrics(), streamMetrics(), captureMetrics(), testerMetrics(), cardMetrics(), fastPathMetrics(), factMetrics(), inspectMetrics())
 }
 
 // Lookup finds a metric by name.

@@ -30,6 +30,7 @@ func newRoot(c cli) *cobra.Command {
 		newExplain(c),
 		newGet(c),
 		newImport(c),
+		newInspect(c),
 		newLs(c),
 		newPut(c),
 		newLadder(c),

@@ -123,12 +123,16 @@ func (i *Inspector) load() error {
 	return nil
 }
 
+// headersOnly is what a frame in the stack has in one piece if it is TCP's:
+// Ethernet, IPv4 and TCP.
+const headersOnly = 54
+
 func (i *Inspector) configure(spec *ebpf.CollectionSpec) error {
 	o := i.options
 	modes := []Mode{Count, Split, Full}
 	set := map[string]any{
 		"mode": uint32(slices.Index(modes, o.Mode)), "headers": uint32(o.Headers), "snap": uint32(o.Snap), "sample": uint32(o.Sample),
-		"per_slot": uint64(0),
+		"linear": uint32(headersOnly),
 	}
 	if o.Protocol {
 		set["trim"] = uint32(1)
@@ -160,6 +164,9 @@ func inject(spec *ebpf.CollectionSpec, expression string) error {
 	compiled, err := filter.Compile(expression, frame.LinkEthernet)
 	if err != nil {
 		return err
+	}
+	if err := spec.Variables["linear"].Set(uint32(max(reach(compiled.Instructions()), headersOnly))); err != nil {
+		return fmt.Errorf("linear: %w", err)
 	}
 	const name = "filter"
 	code, err := translate(name, compiled.Instructions())

@@ -39,8 +39,8 @@ func endpoint(a netip.AddrPort) string {
 // Flow is the traffic of one key. Bytes are those of frames without FCS.
 type Flow struct {
 	Key
-	Frames, Bytes uint64
-	First, Last   time.Time
+	Volume
+	First, Last time.Time
 }
 
 // Table adds records up by flow. It keeps up to max flows apart; the traffic of
@@ -50,6 +50,7 @@ type Table struct {
 	NoIP  Volume
 	max   int
 	flows map[Key]*Flow
+	last  *Flow // of the last record: the next one is often of the same flow
 }
 
 // NewTable returns a table of up to n flows.
@@ -65,7 +66,10 @@ func (t *Table) Add(r *Record) {
 		return
 	}
 	k := Key{Source: netip.AddrPortFrom(p.Src.Netip(), p.SrcPort), Destination: netip.AddrPortFrom(p.Dst.Netip(), p.DstPort), Protocol: p.Proto, VLAN: p.VLAN}
-	f := t.flows[k]
+	f := t.last
+	if f == nil || f.Key != k {
+		f = t.flows[k]
+	}
 	if f == nil {
 		if len(t.flows) >= t.max {
 			t.Rest.add(v)
@@ -74,9 +78,9 @@ func (t *Table) Add(r *Record) {
 		f = &Flow{Key: k, First: r.At}
 		t.flows[k] = f
 	}
-	f.Frames += v.Frames
-	f.Bytes += v.Bytes
+	f.add(v)
 	f.Last = r.At
+	t.last = f
 }
 
 func (v *Volume) add(w Volume) {

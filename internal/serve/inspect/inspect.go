@@ -125,6 +125,15 @@ func (o Options) Check() error {
 	return err
 }
 
+// MostBytes is how much a record holds at most.
+func (o Options) MostBytes() int {
+	o = o.defaulted()
+	if o.Mode == Full {
+		return o.Snap
+	}
+	return o.Headers
+}
+
 // Record is what was taken of a frame. Data is lent until the function that it
 // was given to returns.
 type Record struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -42,7 +43,7 @@ func tcpFrame(payload int) []byte {
 }
 
 // loaded returns an inspector in the kernel but on no interface.
-func loaded(t *testing.T, o Options) *Inspector {
+func loaded(t testing.TB, o Options) *Inspector {
 	t.Helper()
 	testnet.NeedRoot(t)
 	i := &Inspector{options: o.defaulted(), boot: bootTime()}
@@ -300,7 +301,8 @@ func TestDeathDetaches(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println("attached")
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the parent, should that die first
+		return
 	}
 	l := testnet.NewPair(t, testnet.LinkOptions{})
 	var child *exec.Cmd
@@ -309,6 +311,9 @@ func TestDeathDetaches(t *testing.T) {
 		child.Env = append(os.Environ(), "INSPECT_AND_WAIT="+l.B.Interface)
 		out, err := child.StdoutPipe()
 		if err != nil {
+			return err
+		}
+		if _, err := child.StdinPipe(); err != nil {
 			return err
 		}
 		if err := child.Start(); err != nil {

@@ -74,6 +74,7 @@ const (
 	programProgInspectIn     = "inspect_in"
 	programProgInspectOut    = "inspect_out"
 	programVarHeaders        = "headers"
+	programVarLinear         = "linear"
 	programVarMode           = "mode"
 	programVarPerSlot        = "per_slot"
 	programVarRedirect       = "redirect"
@@ -148,6 +149,7 @@ type programMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type programVariableSpecs struct {
 	Headers      *ebpf.VariableSpec `ebpf:"headers"`
+	Linear       *ebpf.VariableSpec `ebpf:"linear"`
 	Mode         *ebpf.VariableSpec `ebpf:"mode"`
 	PerSlot      *ebpf.VariableSpec `ebpf:"per_slot"`
 	Redirect     *ebpf.VariableSpec `ebpf:"redirect"`
@@ -201,6 +203,7 @@ func (m *programMaps) Close() error {
 // It can be passed to loadProgramObjects or ebpf.CollectionSpec.LoadAndAssign.
 type programVariables struct {
 	Headers      *ebpf.Variable `ebpf:"headers"`
+	Linear       *ebpf.Variable `ebpf:"linear"`
 	Mode         *ebpf.Variable `ebpf:"mode"`
 	PerSlot      *ebpf.Variable `ebpf:"per_slot"`
 	Redirect     *ebpf.Variable `ebpf:"redirect"`

@@ -75,6 +75,24 @@ func reachable(code []filter.Instruction) []bool {
 	return reached
 }
 
+// reach returns how many bytes of a frame code may read where IP has no
+// options, or deep where that depends on the frame.
+func reach(code []filter.Instruction) int {
+	const ipHeader, deep = 20, 256
+	n := 0
+	for _, in := range code {
+		switch size := map[uint16]int{filter.SizeWord: 4, filter.SizeHalf: 2, filter.SizeByte: 1}[in.Op&0x18]; {
+		case in.Op&7 == filter.ClassMove && in.Op&filter.MoveXToA == 0, in.Op&0xe7 == filter.ClassLoadX|filter.ModeMemory:
+			return deep
+		case in.Op&0xe7 == filter.ClassLoad|filter.ModeAbsolute:
+			n = max(n, int(min(in.K, deep))+size)
+		case in.Op&0xe7 == filter.ClassLoad|filter.ModeIndirect:
+			n = max(n, int(min(in.K, deep))+size+ipHeader)
+		}
+	}
+	return n
+}
+
 func (t *translator) add(in ...asm.Instruction) { t.out = append(t.out, in...) }
 func (t *translator) label(i int) string        { return fmt.Sprintf("%s_%d", t.name, i) }
 

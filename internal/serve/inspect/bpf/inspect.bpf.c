@@ -16,6 +16,7 @@ volatile const __u32 snap;	 /* FULL: most bytes of a record */
 volatile const __u32 sample;	 /* one of so many matching frames; 0, 1: all */
 volatile const __u64 per_slot;	 /* most frames in a slot of time; 0: no limit */
 volatile const __u32 redirect;	 /* FULL in the driver: frames leave for a socket */
+volatile const __u32 linear;	 /* in the stack: bytes that the filter may read */
 
 #ifndef TCX_NEXT
 #define TCX_NEXT -1 /* linux 6.6 */
@@ -326,8 +327,10 @@ static __always_inline int in_stack(struct __sk_buff *skb, int outgoing)
 {
 	struct view v = { .ctx = skb, .length = skb->len, .skb = 1, .outgoing = outgoing };
 
-	if ((void *)(long)skb->data + 128 > (void *)(long)skb->data_end)
-		bpf_skb_pull_data(skb, skb->len < 128 ? skb->len : 128);
+	/* Of a frame in pieces the first has the headers. Getting more of it into
+	 * one piece copies the frame where TCP holds it too, so only if it must be. */
+	if (skb->data_end - skb->data < linear && skb->data_end - skb->data < skb->len)
+		bpf_skb_pull_data(skb, skb->len < linear ? skb->len : linear);
 	v.data = (void *)(long)skb->data;
 	v.end = (void *)(long)skb->data_end;
 	v.segments = skb->gso_segs ?: 1;
