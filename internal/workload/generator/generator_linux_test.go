@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -255,7 +256,7 @@ func TestTappedCounts(t *testing.T) {
 		SourceIP: netip.MustParseAddr("198.18.1.2"), DestIP: netip.MustParseAddr("198.19.1.2")}
 	s := &ported{p, p.template(), a}
 	one := func(n uint64, spoil int) {
-		f := s.fill(make([]byte, 60), n)
+		f := s.fill(slices.Clone(s.tmpl.frame), n)
 		if spoil > 0 {
 			f[spoil] ^= 1
 		}

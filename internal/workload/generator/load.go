@@ -68,6 +68,13 @@ func (l Load) schedule() schedule {
 	return s
 }
 
+// least is the time that n frames from the first on take while catching up: a
+// quarter less than their intervals.
+func (s schedule) least(first uint64, n int) time.Duration {
+	d := s.due(first+uint64(n)) - s.due(first)
+	return d - d/4
+}
+
 func intervalOf(rate float64) uint64 {
 	if rate <= 0 {
 		return 0

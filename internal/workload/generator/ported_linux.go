@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,29 +39,36 @@ func (s *ported) Send(ctx context.Context, load Load) (Sent, error) {
 	defer runtime.UnlockOSThread()
 	defer favour(unix.Gettid())()
 	before := threadCPU()
-	most := min(64, s.port.Info().Batch)
+	most := s.port.Info().Batch
 	frames := make([]port.Frame, most)
 	buffers := make([][]byte, most)
 	for i := range buffers {
-		buffers[i] = make([]byte, len(s.tmpl.frame))
+		buffers[i] = slices.Clone(s.tmpl.frame)
 	}
 	var out Sent
 	every := s.profile.Modifier.every(load.Rate)
 	total, plan := slots(load.Frames, every), load.schedule()
 	var first, last, start time.Time
+	var opened time.Duration // since start: what left before needs so long
 	for n := uint64(0); n < total && ctx.Err() == nil; {
 		now := time.Now()
 		if n == 0 {
 			first, start = now, now
 		}
-		due := 0
-		// Everything whose time has come leaves in one call.
-		for due < most && n+uint64(due) < total && plan.due(group(n+uint64(due), load.Burst)) <= now.Sub(start) {
+		due, together := 0, most
+		if plan.interval > 0 && load.Burst <= 1 {
+			// After a stall what is overdue must not leave in one burst.
+			if together = min(most, togetherMax); now.Sub(start) < opened {
+				continue
+			}
+		}
+		for due < together && n+uint64(due) < total && plan.due(group(n+uint64(due), load.Burst)) <= now.Sub(start) {
 			due++
 		}
 		if due == 0 {
 			continue
 		}
+		opened = now.Sub(start) + plan.least(n, due)
 		if plan.interval > 0 {
 			if late := out.late(now.Sub(start), plan, n, due); late > LateMax {
 				start = start.Add(late)
@@ -113,6 +121,9 @@ func (s *ported) hand(ctx context.Context, frames []port.Frame) error {
 	return nil
 }
 
+// togetherMax is how many frames of a paced load leave in one call.
+const togetherMax = 8
+
 // group is the frame that frame n leaves together with: the first of its burst.
 func group(n uint64, burst int) uint64 {
 	if burst > 1 {
@@ -154,23 +165,27 @@ func (s *ported) slot(b []byte, n, every uint64) []byte {
 	return f
 }
 
-// fill makes the n-th test frame in b, as the program in the kernel does.
+// fill makes the n-th test frame in b, as the program in the kernel does. The
+// payload behind the signature is in b already.
 func (s *ported) fill(b []byte, n uint64) []byte {
-	p := s.profile
+	p := &s.profile
 	b = b[:p.Sizes[n%uint64(len(p.Sizes))]-frame.FCS]
-	copy(b, s.tmpl.frame)
+	copy(b, s.tmpl.frame[:s.tmpl.payload])
 	round := n / uint64(p.Flows)
 	flow := uint16(uint64(p.FirstFlow) + p.order(n%uint64(p.Flows), round))
 	sig := frame.Signature{Flow: flow, Sequence: round}
 	if p.StampEvery > 0 && sig.Sequence%uint64(p.StampEvery) == 0 {
 		sig.Stamp = monotonic()
 	}
+	sig.Append(b[:s.tmpl.payload])
 	ip, udp := b[s.tmpl.ip:s.tmpl.udp], b[s.tmpl.udp:]
 	binary.BigEndian.PutUint16(udp, p.port(flow))
+	if len(p.Sizes) == 1 && p.Hosts <= 1 && !p.SourceIP.Is6() {
+		return b // the template's header is right
+	}
 	binary.BigEndian.PutUint16(udp[4:], uint16(len(udp)))
 	host := ip[len(ip)-2:]
 	binary.BigEndian.PutUint16(host, binary.BigEndian.Uint16(host)+flow&uint16(max(p.Hosts, 1)-1))
-	sig.Append(b[:s.tmpl.payload])
 	if p.SourceIP.Is6() {
 		binary.BigEndian.PutUint16(udp[6:], 0)
 		binary.BigEndian.PutUint16(udp[6:], ^sum16(uint32(sum16(uint32(17+len(udp)), ip[8:])), udp))

@@ -3,8 +3,11 @@ package generator
 import (
 	"errors"
 	"math"
+	"net/netip"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/linerate/linerate/internal/port"
 	"github.com/linerate/linerate/internal/testnet"
@@ -182,5 +185,102 @@ func TestJitter(t *testing.T) {
 	got := counts(t, r)
 	if got.Jitter <= 0 || float64(got.Jitter) > got.Latency.Max() {
 		t.Errorf("jitter %v, latency up to %.0f ns", got.Jitter, got.Latency.Max())
+	}
+}
+
+// stalling is a Port that hangs once, and notes what it was given when.
+type stalling struct {
+	port.Port
+	calls []time.Time
+	sizes []int
+}
+
+func (s *stalling) Info() port.Info { return port.Info{Name: "stalling", Batch: 64} }
+func (s *stalling) Close() error    { return nil }
+
+func (s *stalling) Send(f []port.Frame) (int, error) {
+	s.calls, s.sizes = append(s.calls, time.Now()), append(s.sizes, len(f))
+	if len(s.calls) == 100 {
+		time.Sleep(8 * time.Millisecond) // less than LateMax: the schedule stays
+	}
+	return len(f), nil
+}
+
+// What is overdue after a stall leaves at most a third faster than asked: a
+// burst would look like the device's loss.
+func TestCatchUpIsCapped(t *testing.T) {
+	p := Profile{Sizes: []int{64}, Source: make([]byte, 6), Dest: make([]byte, 6), Flows: 1,
+		SourceIP: netip.MustParseAddr("198.18.1.2"), DestIP: netip.MustParseAddr("198.19.1.2")}
+	wire := &stalling{}
+	s, err := NewPorted(wire, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := s.Send(t.Context(), Load{Frames: 2000, Rate: 20_000})
+	if err != nil || sent.Frames != 2000 || sent.Late.Max() < 7e6 {
+		t.Fatalf("%+v, %v", sent.Frames, err)
+	}
+	for i, n := range wire.sizes {
+		if n > togetherMax {
+			t.Errorf("%d frames in one call", n)
+		}
+		if i == 0 || i == 100 {
+			continue
+		}
+		if gap, least := wire.calls[i].Sub(wire.calls[i-1]), time.Duration(wire.sizes[i-1])*50*time.Microsecond/2; gap < least {
+			t.Errorf("call %d: %v after %d frames, want %v", i, gap, wire.sizes[i-1], least)
+		}
+	}
+}
+
+// The limit of frames is in the program: a signal ends the call early, and the
+// library's would have started over and sent everything again.
+func TestSignalsDoNotRepeatFrames(t *testing.T) {
+	l, r := rig(t, 1)
+	done := make(chan struct{})
+	var sent Sent
+	err := l.A.Namespace.Do(func() error {
+		s, err := OpenLive(l.A.Interface, profile(t, l), 0)
+		if err != nil {
+			return err
+		}
+		thread := unix.Gettid()
+		go func() {
+			for {
+				select {
+				case <-done:
+					return
+				case <-time.After(50 * time.Millisecond):
+					_ = unix.Tgkill(unix.Getpid(), thread, unix.SIGURG) // the thread may be gone by now
+				}
+			}
+		}()
+		sent, err = s.Send(t.Context(), Load{Frames: 50_000, Rate: 100_000})
+		close(done)
+		return err
+	})
+	if got := counts(t, r); err != nil || sent.Frames != 50_000 || got.Frames != 50_000 || got.Unique != 50_000 {
+		t.Errorf("%v: %d frames sent, %s", err, sent.Frames, brief(got))
+	}
+}
+
+// A veth peer with neither XDP nor GRO loses every live frame, and no counter
+// tells.
+func TestProveWithoutXDPAtThePeer(t *testing.T) {
+	l := testnet.NewPair(t, testnet.LinkOptions{Bare: true, Offload: testnet.OffloadSegments})
+	r, err := NewTapped(open(t, l.B, port.OpenRaw), 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	err = l.A.Namespace.Do(func() error {
+		s, err := OpenLive(l.A.Interface, profile(t, l), 0)
+		if err != nil {
+			return err
+		}
+		return Prove(t.Context(), s, r)
+	})
+	if !errors.Is(err, ErrNothingArrived) {
+		t.Errorf("%v, want ErrNothingArrived", err)
 	}
 }

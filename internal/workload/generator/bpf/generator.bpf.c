@@ -270,8 +270,10 @@ int generate(struct xdp_md *ctx)
 
 	if (!s || stop || s->sent >= limit)
 		return XDP_DROP;
-	if (batch <= 1 || s->runs++ % batch == 0)
+	if (interval_q16 && ++s->runs >= batch) {
+		s->runs = 0;
 		s->pending = 0;
+	}
 	now = interval_q16 ? wait(s) : hurry(s);
 	if (!now)
 		return XDP_DROP;
@@ -387,10 +389,12 @@ static __always_inline void place(struct received *r, __u64 q)
 	if (q >= r->next) {
 		__u64 gap = r->next ? word - ((r->next - 1) >> 6) : WINDOW_WORDS;
 
+		if (gap) {
 #pragma unroll
-		for (int i = 0; i < WINDOW_WORDS; i++)
-			if (i < gap)
-				r->seen[(word - i) & (WINDOW_WORDS - 1)] = 0;
+			for (int i = 0; i < WINDOW_WORDS; i++)
+				if (i < gap)
+					r->seen[(word - i) & (WINDOW_WORDS - 1)] = 0;
+		}
 		r->seen[word & (WINDOW_WORDS - 1)] |= bit;
 		r->next = q + 1;
 		r->unique++;
