@@ -67,35 +67,7 @@ type programPair struct {
 	State  uint32
 	Proto  uint16
 	Family uint16
-	Way    [2]struct {
-		_              structs.HostLayout
-		Checked        uint64
-		Generation     uint32
-		Tried          uint32
-		In             uint32
-		Out            uint32
-		Mtu            uint32
-		InVlan         uint16
-		OutVlan        uint16
-		Dmac           [6]uint8
-		Smac           [6]uint8
-		AskedIn        uint32
-		AskedVlan      uint16
-		Tos            uint8
-		Ttl            uint8
-		Mangled        uint8
-		Nat            uint8
-		Pad            uint16
-		Sport          uint16
-		Dport          uint16
-		NetworkDelta   uint16
-		TransportDelta uint16
-		Saddr          [4]uint32
-		Daddr          [4]uint32
-		Packets        uint64
-		Bytes          uint64
-		Last           uint64
-	}
+	Way    [2]programWay
 }
 
 type programPlace struct {
@@ -130,6 +102,36 @@ const (
 	programReasonPASS_NEIGHBOUR programReason = 20
 	programReasonREASONS        programReason = 21
 )
+
+type programWay struct {
+	_              structs.HostLayout
+	Checked        uint64
+	Generation     uint32
+	Tried          uint32
+	In             uint32
+	Out            uint32
+	Mtu            uint32
+	InVlan         uint16
+	OutVlan        uint16
+	Dmac           [6]uint8
+	Smac           [6]uint8
+	AskedIn        uint32
+	AskedVlan      uint16
+	Tos            uint8
+	Ttl            uint8
+	Mangled        uint8
+	Nat            uint8
+	Pad            uint16
+	Sport          uint16
+	Dport          uint16
+	NetworkDelta   uint16
+	TransportDelta uint16
+	Saddr          [4]uint32
+	Daddr          [4]uint32
+	Packets        uint64
+	Bytes          uint64
+	Last           uint64
+}
 
 // Names of all BPF objects in the ELF.
 //

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu" -type pair -type place -type config -type interface -type reason -target bpfel,bpfeb program bpf/fastpath.bpf.c
+//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu" -type pair -type way -type place -type config -type interface -type reason -target bpfel,bpfeb program bpf/fastpath.bpf.c
 
 // errTableFull is returned when every pair is in use; the stack forwards the
 // connection then.

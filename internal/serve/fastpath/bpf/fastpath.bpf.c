@@ -210,7 +210,7 @@ int forward(struct xdp_md *ctx)
 		return pass(PASS_MANGLED);
 	if (w->generation != c->generation)
 		return ask(w, &p, c, port, PASS_UNDECIDED);
-	if (now - w->checked > c->recheck)
+	if (now > w->checked + c->recheck)
 		return ask(w, &p, c, port, PASS_RECHECK);
 	if (w->in != port || w->in_vlan != p.vlan)
 		return pass(PASS_INTERFACE);
