@@ -55,6 +55,7 @@ func newInspect(c cli) *cobra.Command {
 	f.DurationVarP(&o.length, "time", "t", 0, "how long (default until Ctrl-C)")
 	f.StringVarP(&o.file, "write", "w", "", "write what is taken to `FILE` as pcapng")
 	out := addOutput(cmd)
+	out.text = inspectText
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		opts, err := o.options(strings.Join(args, " "))
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,9 +45,11 @@ func newInspectCompare(c cli) *cobra.Command {
 	f.StringVar(&o.stream.direction, "direction", "tx,rx", "ways of the payload: `tx`, rx or both in turn")
 	f.IntVar(&o.stream.repeats, "repeats", 1, "measure so many times, all points in turn")
 	f.DurationVarP(&o.stream.test.Duration, "time", "t", 2*time.Second, "how long each point is measured")
+	f.StringVarP(&o.stream.test.Socket.Congestion, "congestion", "C", "", "congestion control `ALGORITHM`; one that paces (bbr) hides what inspection costs")
 	f.StringVar(&o.place, "place", "auto", "where received frames are inspected: auto, `driver` or stack")
 	f.StringVar(&o.ring, "ring", "", "`SIZE` of the ring between kernel and reader (default 8MiB)")
 	out := addOutput(cmd)
+	out.text = compareText
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.filter = strings.Join(args[1:], " ")
 		r, err := o.run(cmd.Context(), args[0])
@@ -58,6 +61,11 @@ func newInspectCompare(c cli) *cobra.Command {
 func (o *compareOptions) run(ctx context.Context, target string) (*result.Result, error) {
 	if _, err := filter.Compile(o.filter, frame.LinkEthernet); err != nil {
 		return nil, filterError(o.filter, err)
+	}
+	for _, mode := range o.modes {
+		if !slices.Contains([]string{"off", "split", "full", "count"}, mode) {
+			return nil, usagef("--modes %q: want off, split, full or count", mode)
+		}
 	}
 	ways := strings.Split(o.stream.direction, ",")
 	o.stream.direction = "tx"

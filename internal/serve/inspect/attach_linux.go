@@ -205,12 +205,19 @@ func software(ifname string) bool {
 	return bus == "" || bus == "tap" || bus == "N/A"
 }
 
-// Close lets go of the interface and of what was counted.
-func (i *Inspector) Close() error {
+// Detach lets go of the interface; counters stay.
+func (i *Inspector) Detach() error {
 	var err error
 	for _, l := range i.links {
 		err = errors.Join(err, l.Close())
 	}
+	i.links = nil
+	return err
+}
+
+// Close lets go of the interface and of what was counted.
+func (i *Inspector) Close() error {
+	err := i.Detach()
 	if i.ring != nil {
 		i.ring.close()
 	}

@@ -28,5 +28,8 @@ func (*Inspector) Protocols() (map[int]Volume, error) { return nil, unsupported(
 // Flows isn't supported here.
 func (*Inspector) Flows() ([]Flow, error) { return nil, unsupported() }
 
+// Detach does nothing.
+func (*Inspector) Detach() error { return nil }
+
 // Close does nothing.
 func (*Inspector) Close() error { return nil }

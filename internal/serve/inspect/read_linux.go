@@ -20,7 +20,8 @@ const (
 	longPause  = 10 * time.Millisecond
 )
 
-// Records gives every record to take until ctx ends, the last ones included.
+// Records gives every record to take until ctx ends. Then it lets go of the
+// interface and gives the last ones, so that they and the counters agree.
 func (i *Inspector) Records(ctx context.Context, take func(*Record)) error {
 	if i.ring == nil {
 		return errors.New("inspect: records: count mode makes none")
@@ -44,8 +45,9 @@ func (i *Inspector) Records(ctx context.Context, take func(*Record)) error {
 			time.Sleep(rest)
 		}
 	}
+	err := i.Detach()
 	i.ring.drain(each)
-	return nil
+	return err
 }
 
 // decode reads a record as the program wrote it, in this machine's byte order.

@@ -54,7 +54,7 @@ func (s *Session) Spec() result.Workload {
 	return result.Workload{Kind: "inspect", Params: p}
 }
 
-// Run inspects until its time or ctx ends.
+// Run inspects until its time or ctx ends, and detaches.
 func (s *Session) Run(ctx context.Context) error {
 	if s.length > 0 {
 		var stop context.CancelFunc
@@ -63,7 +63,7 @@ func (s *Session) Run(ctx context.Context) error {
 	}
 	if s.options.Mode == Count {
 		<-ctx.Done()
-		return nil
+		return s.inspector.Detach()
 	}
 	ctx, fail := context.WithCancel(ctx)
 	defer fail()
