@@ -38,7 +38,6 @@ type objects struct {
 	Counts    *ebpf.Map     `ebpf:"counts"`
 	Protocols *ebpf.Map     `ebpf:"protocols"`
 	Flows     *ebpf.Map     `ebpf:"flows"`
-	Sockets   *ebpf.Map     `ebpf:"sockets"`
 }
 
 // Attach begins to look at an interface of the calling thread's namespace. It
@@ -224,7 +223,7 @@ func (i *Inspector) Close() error {
 	for _, p := range []*ebpf.Program{i.objects.Driver, i.objects.In, i.objects.Out} {
 		err = errors.Join(err, p.Close())
 	}
-	for _, m := range []*ebpf.Map{i.objects.Records, i.objects.Counts, i.objects.Protocols, i.objects.Flows, i.objects.Sockets} {
+	for _, m := range []*ebpf.Map{i.objects.Records, i.objects.Counts, i.objects.Protocols, i.objects.Flows} {
 		err = errors.Join(err, m.Close())
 	}
 	return err

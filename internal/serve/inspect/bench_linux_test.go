@@ -26,7 +26,7 @@ func BenchmarkFrame(b *testing.B) {
 				frames := 0
 				const burst = 4000
 				for b.Loop() {
-					_, each, err := i.objects.Driver.Benchmark(frame, burst, nil)
+					each, err := i.Try(frame, burst)
 					if err != nil {
 						b.Fatal(err)
 					}

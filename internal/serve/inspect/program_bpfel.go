@@ -69,7 +69,6 @@ const (
 	programMapFlows          = "flows"
 	programMapProtocols      = "protocols"
 	programMapRecords        = "records"
-	programMapSockets        = "sockets"
 	programProgInspectDriver = "inspect_driver"
 	programProgInspectIn     = "inspect_in"
 	programProgInspectOut    = "inspect_out"
@@ -77,7 +76,6 @@ const (
 	programVarLinear         = "linear"
 	programVarMode           = "mode"
 	programVarPerSlot        = "per_slot"
-	programVarRedirect       = "redirect"
 	programVarSample         = "sample"
 	programVarSlot           = "slot"
 	programVarSlotUsed       = "slot_used"
@@ -141,7 +139,6 @@ type programMapSpecs struct {
 	Flows     *ebpf.MapSpec `ebpf:"flows"`
 	Protocols *ebpf.MapSpec `ebpf:"protocols"`
 	Records   *ebpf.MapSpec `ebpf:"records"`
-	Sockets   *ebpf.MapSpec `ebpf:"sockets"`
 }
 
 // programVariableSpecs contains global variables before they are loaded into the kernel.
@@ -152,7 +149,6 @@ type programVariableSpecs struct {
 	Linear       *ebpf.VariableSpec `ebpf:"linear"`
 	Mode         *ebpf.VariableSpec `ebpf:"mode"`
 	PerSlot      *ebpf.VariableSpec `ebpf:"per_slot"`
-	Redirect     *ebpf.VariableSpec `ebpf:"redirect"`
 	Sample       *ebpf.VariableSpec `ebpf:"sample"`
 	Slot         *ebpf.VariableSpec `ebpf:"slot"`
 	SlotUsed     *ebpf.VariableSpec `ebpf:"slot_used"`
@@ -185,7 +181,6 @@ type programMaps struct {
 	Flows     *ebpf.Map `ebpf:"flows"`
 	Protocols *ebpf.Map `ebpf:"protocols"`
 	Records   *ebpf.Map `ebpf:"records"`
-	Sockets   *ebpf.Map `ebpf:"sockets"`
 }
 
 func (m *programMaps) Close() error {
@@ -194,7 +189,6 @@ func (m *programMaps) Close() error {
 		m.Flows,
 		m.Protocols,
 		m.Records,
-		m.Sockets,
 	)
 }
 
@@ -206,7 +200,6 @@ type programVariables struct {
 	Linear       *ebpf.Variable `ebpf:"linear"`
 	Mode         *ebpf.Variable `ebpf:"mode"`
 	PerSlot      *ebpf.Variable `ebpf:"per_slot"`
-	Redirect     *ebpf.Variable `ebpf:"redirect"`
 	Sample       *ebpf.Variable `ebpf:"sample"`
 	Slot         *ebpf.Variable `ebpf:"slot"`
 	SlotUsed     *ebpf.Variable `ebpf:"slot_used"`

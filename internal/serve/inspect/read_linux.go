@@ -59,6 +59,17 @@ func (i *Inspector) decode(b []byte, r *Record) {
 	r.Length, r.Outgoing, r.Segments = int(h.Length), h.Outgoing != 0, int(h.Segments)
 }
 
+// Try runs the driver's program n times over a frame as if it had come in
+// (BPF_PROG_TEST_RUN), records and counters included, and returns what one run
+// took.
+func (i *Inspector) Try(frame []byte, n int) (time.Duration, error) {
+	_, each, err := i.objects.Driver.Benchmark(frame, n, nil)
+	if err != nil {
+		return 0, fmt.Errorf("inspect: try: %w", err)
+	}
+	return each, nil
+}
+
 // Counts returns what became of the frames so far.
 func (i *Inspector) Counts() (Counts, error) {
 	var c Counts

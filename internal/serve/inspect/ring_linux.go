@@ -45,15 +45,18 @@ func openRing(fd, size int) (*ring, error) {
 }
 
 // drain lends every finished record to take and returns how many bytes of the
-// ring that freed. Space is given back in pieces, so that the writer never
-// waits for all of it.
+// ring that freed. The positions are shared with a writer on another core, which
+// each look at them slows down: they are read once for all that is there, and
+// written in pieces, so that the writer never waits for all of it.
 func (r *ring) drain(take func([]byte)) int {
-	const piece = 64
-	freed := 0
-	at := atomic.LoadUintptr(r.read)
+	const piece = 256
+	began := atomic.LoadUintptr(r.read)
+	at, end := began, began
 	for n := 1; ; n++ {
-		if at == atomic.LoadUintptr(r.written) {
-			break
+		if at == end {
+			if end = atomic.LoadUintptr(r.written); at == end {
+				break
+			}
 		}
 		head := r.data[at&r.mask:]
 		length := atomic.LoadUint32((*uint32)(unsafe.Pointer(&head[0])))
@@ -64,15 +67,13 @@ func (r *ring) drain(take func([]byte)) int {
 		if length&ringDiscard == 0 {
 			take(head[ringHeader : ringHeader+size])
 		}
-		step := uintptr(ringHeader+size+7) &^ 7
-		at += step
-		freed += int(step)
+		at += uintptr(ringHeader+size+7) &^ 7
 		if n%piece == 0 {
 			atomic.StoreUintptr(r.read, at)
 		}
 	}
 	atomic.StoreUintptr(r.read, at)
-	return freed
+	return int(at - began)
 }
 
 func (r *ring) close() {

@@ -15,7 +15,6 @@ volatile const __u32 trim;	 /* SPLIT: end records where the payload starts */
 volatile const __u32 snap;	 /* FULL: most bytes of a record */
 volatile const __u32 sample;	 /* one of so many matching frames; 0, 1: all */
 volatile const __u64 per_slot;	 /* most frames in a slot of time; 0: no limit */
-volatile const __u32 redirect;	 /* FULL in the driver: frames leave for a socket */
 volatile const __u32 linear;	 /* in the stack: bytes that the filter may read */
 
 #ifndef TCX_NEXT
@@ -85,13 +84,6 @@ struct {
 	__type(key, struct flow);
 	__type(value, struct traffic);
 } flows SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_XSKMAP);
-	__uint(max_entries, 64);
-	__type(key, __u32);
-	__type(value, __u32);
-} sockets SEC(".maps");
 
 volatile __u64 slot, slot_used;
 
@@ -261,41 +253,35 @@ static __always_inline void whole(struct view *v, struct counters *c, __u64 now)
 	WHOLE(MOST_BYTES)
 }
 
-/* Returns the counters if the frame is to leave for a socket. */
-static __always_inline struct counters *look(struct view *v)
+static __always_inline void look(struct view *v)
 {
 	__u32 zero = 0;
 	struct counters *c = bpf_map_lookup_elem(&counts, &zero);
 	__u64 now;
 
 	if (!c)
-		return NULL;
+		return;
 	c->seen += v->segments;
 	c->seen_bytes += v->length;
 	if (!filter(v->data, v->end, v->length))
-		return NULL;
+		return;
 	c->matched += v->segments;
 	c->matched_bytes += v->length;
 	if (sample > 1 && c->turn++ % sample) {
 		c->skipped += v->segments;
-		return NULL;
+		return;
 	}
-	if (redirect && mode == FULL && !per_slot)
-		return c;
 	now = bpf_ktime_get_ns();
 	if (per_slot && over_limit(now)) {
 		c->limited += v->segments;
-		return NULL;
+		return;
 	}
 	if (mode == COUNT)
 		count(v, c, now);
 	else if (mode == SPLIT)
 		split(v, c, now);
-	else if (redirect)
-		return c;
 	else
 		whole(v, c, now);
-	return NULL;
 }
 
 SEC("xdp.frags")
@@ -307,20 +293,10 @@ int inspect_driver(struct xdp_md *ctx)
 		.end = (void *)(long)ctx->data_end,
 		.segments = 1,
 	};
-	struct counters *c;
-	int verdict;
 
 	v.length = bpf_xdp_get_buff_len(ctx);
-	c = look(&v);
-	if (!redirect || !c)
-		return XDP_PASS;
-	/* A queue without a socket goes on. */
-	verdict = bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
-	if (verdict == XDP_REDIRECT)
-		c->taken++;
-	else
-		c->lost++;
-	return verdict;
+	look(&v);
+	return XDP_PASS;
 }
 
 static __always_inline int in_stack(struct __sk_buff *skb, int outgoing)
