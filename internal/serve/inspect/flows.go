@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"cmp"
 	"net/netip"
 	"slices"
@@ -50,7 +51,10 @@ type Table struct {
 	NoIP  Volume
 	max   int
 	flows map[Key]*Flow
-	last  *Flow // of the last record: the next one is often of the same flow
+
+	last   *Flow // of the last record: the next one is often of the same flow
+	head   []byte
+	packet frame.Packet
 }
 
 // NewTable returns a table of up to n flows.
@@ -58,9 +62,14 @@ func NewTable(n int) *Table { return &Table{max: n, flows: map[Key]*Flow{}} }
 
 // Add counts a record.
 func (t *Table) Add(r *Record) {
-	var p frame.Packet
-	frame.Decode(frame.LinkEthernet, r.Data, r.Length, &p)
 	v := Volume{uint64(max(r.Segments, 1)), uint64(r.Length)}
+	if sameFlow(t.head, r.Data) {
+		t.last.add(v)
+		t.last.Last = r.At
+		return
+	}
+	p := &t.packet
+	frame.Decode(frame.LinkEthernet, r.Data, r.Length, p)
 	if p.IPVersion == 0 {
 		t.NoIP.add(v)
 		return
@@ -81,6 +90,25 @@ func (t *Table) Add(r *Record) {
 	f.add(v)
 	f.Last = r.At
 	t.last = f
+	if t.head = t.head[:0]; p.Depth == 1 && plain(r.Data) {
+		t.head = append(t.head, r.Data[:plainHead]...)
+	}
+}
+
+// plainHead is how far the ports of TCP and UDP reach behind Ethernet and IPv4.
+const plainHead = 14 + 20 + 4
+
+// plain reports whether a frame is TCP or UDP right behind Ethernet and an IPv4
+// header without options that is no fragment's.
+func plain(b []byte) bool {
+	return len(b) >= plainHead && b[12] == 8 && b[13] == 0 && b[14] == 0x45 && b[20]&0x3f == 0 && b[21] == 0 &&
+		(b[23] == frame.ProtoTCP || b[23] == frame.ProtoUDP)
+}
+
+// sameFlow reports whether b is a plain frame with the addresses and ports of
+// head, without decoding it. head is empty where no such frame came last.
+func sameFlow(head, b []byte) bool {
+	return len(head) > 0 && plain(b) && b[23] == head[23] && bytes.Equal(b[26:plainHead], head[26:plainHead])
 }
 
 func (v *Volume) add(w Volume) {

@@ -361,3 +361,29 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestTable mixes flows that look alike: each frame must land in its own.
+func TestTable(t *testing.T) {
+	table := NewTable(4)
+	tunnel := udpFrame(1000, 100) // VXLAN: the inner flow counts
+	binary.BigEndian.PutUint16(tunnel[36:], 4789)
+	copy(tunnel[42:], append([]byte{8, 0, 0, 0, 0, 0, 1, 0}, udpFrame(77, 30)...))
+	fragment := udpFrame(1000, 10)
+	fragment[21] = 5
+	at := time.Unix(100, 0)
+	for range 3 {
+		for _, b := range [][]byte{udpFrame(1000, 10), udpFrame(1000, 20), udpFrame(2000, 10), tcpFrame(3), tunnel, tunnel, fragment, {0, 1, 2}} {
+			at = at.Add(time.Second)
+			table.Add(&Record{At: at, Data: b[:min(len(b), 100)], Length: len(b), Segments: 1})
+		}
+	}
+	var got []string
+	for _, f := range Largest(table.Flows(), 9) {
+		got = append(got, fmt.Sprintf("%s %d", f, f.Frames))
+	}
+	want := []string{"udp 10.0.0.1:77 > 10.0.0.2:53 6", "udp 10.0.0.1:1000 > 10.0.0.2:53 6",
+		"tcp [2020:2020:2020:2020:2020:2020:2020:2020]:40000 > [2020:2020:2020:2020:2020:2020:2020:2020]:80 vlan 100 3", "udp 10.0.0.1:2000 > 10.0.0.2:53 3"}
+	if !slices.Equal(got, want) || table.Rest.Frames != 3 || table.NoIP.Frames != 3 {
+		t.Errorf("%q, rest %+v, no IP %+v", got, table.Rest, table.NoIP)
+	}
+}
