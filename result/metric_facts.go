@@ -34,6 +34,7 @@ var (
 	PacketsPerInterrupt = Metric{"packets_per_interrupt", Gauge, "1", "packets/irq", "Packets received for each interrupt.", ""}
 	InterruptRate       = Metric{"interrupts_per_second", Gauge, "1/s", "irq/s", "Receive interrupts per second.", ""}
 	PacketsPerPoll      = Metric{"napi_packets_per_poll", Gauge, "1", "packets/poll", "Packets handled by one poll.", "linux networking/napi"}
+	NAPIBudget          = Metric{"napi_budget_packets", Gauge, "packet", "budget", "Packets that one receive softirq may handle.", "linux admin-guide/sysctl/net netdev_budget"}
 	FullPolls           = Metric{"napi_full_polls_ratio", Gauge, "1", "full polls", "Share of polls that used up their budget.", "linux networking/napi"}
 	CoalesceTime        = Metric{"coalesce_seconds", Gauge, "s", "coalescing", "Time an interrupt is held back, by state: set, written, read, flush.", "ethtool(8) -C"}
 	ConntrackEntries    = Metric{"conntrack_entries", Gauge, "1", "conntrack", "Connections tracked: now, the greatest number, hash buckets.", "linux networking/nf_conntrack-sysctl"}
@@ -43,5 +44,5 @@ var (
 func factMetrics() []Metric {
 	return []Metric{Observed, ComparedGoodput, LineRateMax, LinkPorts, LinkMTU, PathMTU, BusLimit, PCIeGeneration, PCIeLanes, StorageRate, PauseFrames, RingEntries,
 		StreamsTried, WriteSize, WritesPerMessage, WaitsPerSend, StallSeconds, ACKDelay, CwndBytes, DuplicateACKs, RetransmitShare,
-		CoreBusy, CoresBusy, CyclesPerByte, CyclesPerSend, PacketsPerInterrupt, InterruptRate, PacketsPerPoll, FullPolls, CoalesceTime, ConntrackEntries, DriverBuffers}
+		CoreBusy, CoresBusy, CyclesPerByte, CyclesPerSend, PacketsPerInterrupt, InterruptRate, PacketsPerPoll, NAPIBudget, FullPolls, CoalesceTime, ConntrackEntries, DriverBuffers}
 }

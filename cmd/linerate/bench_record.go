@@ -12,6 +12,7 @@ import (
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/meter/cpu"
 	"github.com/linerate/linerate/internal/meter/nic"
+	"github.com/linerate/linerate/internal/meter/qdisc"
 	"github.com/linerate/linerate/internal/meter/tcpinfo"
 	measure "github.com/linerate/linerate/internal/run"
 	"github.com/linerate/linerate/internal/workload/stream"
@@ -34,7 +35,7 @@ func record(ctx context.Context, d stream.Dialect, target string, t stream.Test,
 		}
 	}
 	r, err := measure.Record(ctx, w, measure.Options{
-		Every: every, Meters: append(append(ftpMeters(ifname), sockets), more...), Ends: []result.End{thisEnd("tester", ifname), {Role: "dut", Host: target}},
+		Every: every, Meters: append(append(sending(t.Direction != stream.Receive, ftpMeters(ifname)), sockets), more...), Ends: []result.End{thisEnd("tester", ifname), {Role: "dut", Host: target}},
 		Totals: func(r *result.Result) []result.Value {
 			return slices.Concat(w.Outcome().Values(), observed(t), grown(r))
 		},
@@ -67,6 +68,17 @@ func observed(t stream.Test) []result.Value {
 	return vs
 }
 
+// sending tells the meter of the queue whether payload leaves by it.
+func sending(sends bool, meters []measure.Meter) []measure.Meter {
+	for i, m := range meters {
+		if q, ok := m.(qdisc.Meter); ok {
+			q.Sends = sends
+			meters[i] = q
+		}
+	}
+	return meters
+}
+
 // hostMeters reads this host beside a workload, where it can be read.
 func hostMeters() []measure.Meter {
 	h, err := host.Live()
@@ -83,7 +95,16 @@ func grown(r *result.Result) []result.Value {
 	if len(r.Readings) < 2 {
 		return nil
 	}
-	vs := result.Delta(r.Readings[0].Values, r.Readings[len(r.Readings)-1].Values)
+	first, last := r.Readings[0].Values, r.Readings[len(r.Readings)-1].Values
+	vs := result.Delta(first, last)
+	for _, v := range last {
+		// Connections of ours begin after the first reading, at nothing.
+		if m, _ := result.Lookup(v.Metric); v.Labels["flow"] != "" && m.Kind == result.Counter {
+			if _, known := result.Get(first, m, "flow", v.Labels["flow"]); !known {
+				vs = append(vs, v)
+			}
+		}
+	}
 	return slices.DeleteFunc(vs, func(v result.Value) bool {
 		m, known := result.Lookup(v.Metric)
 		return v.Metric == result.MeterCost.Name || known && m.Kind == result.Counter && v.V == 0

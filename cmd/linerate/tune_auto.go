@@ -19,6 +19,9 @@ import (
 	"github.com/linerate/linerate/result"
 )
 
+// patience is how long a measurement may take beside what it measures.
+const patience = 3 * time.Second
+
 // trialTime is how long one measurement of tune auto takes unless --time says.
 const trialTime = 2 * time.Second
 
@@ -172,7 +175,13 @@ func (b *autoBench) Measure(ctx context.Context) (*result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := record(ctx, d, b.target, b.test, time.Hour, more...)
+	// A link that no longer answers must not hold the next measurement up.
+	trial, cancel := context.WithTimeoutCause(ctx, b.test.Omit+b.test.Duration+patience, errors.New("the link did not carry the workload in time"))
+	defer cancel()
+	r, _, err := record(trial, d, b.target, b.test, time.Hour, more...)
+	if ctx.Err() == nil && trial.Err() != nil {
+		err = errors.Join(err, context.Cause(trial))
+	}
 	if r == nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (o *autoOptions) boxes(b *autoBench) (_ *autoEnds, err error) {
 	if far.Interface, err = interfaceTowards(far.Host, b.target); err != nil {
 		return nil, err
 	}
-	b.far = newFarEnd(far.Host, far.Interface, b.target)
+	b.far = newFarEnd(far.Host, far.Interface, b.target, theirs == "sender")
 	return es, nil
 }
 
@@ -187,8 +187,8 @@ type farEnd struct {
 	meters []measure.Meter
 }
 
-func newFarEnd(h host.Host, ifname, name string) *farEnd {
-	return &farEnd{h, ifname, name, []measure.Meter{nstat.Meter{Host: h}, conntrack.Meter{Host: h}, qdisc.Meter{Host: h, Interfaces: []string{ifname}}}}
+func newFarEnd(h host.Host, ifname, name string, sends bool) *farEnd {
+	return &farEnd{h, ifname, name, []measure.Meter{nstat.Meter{Host: h}, conntrack.Meter{Host: h}, qdisc.Meter{Host: h, Interfaces: []string{ifname}, Sends: sends}}}
 }
 
 func (f *farEnd) read(ctx context.Context) ([]result.Value, error) {
@@ -206,6 +206,9 @@ func (f *farEnd) describe(r *result.Result) {
 	facts, settings := host.Describe(f.host, f.ifname)
 	r.Ends[1] = result.End{Role: "dut", Host: f.name, Facts: facts, Settings: settings}
 }
+
+// ampleWrite is a size of writes whose calls cost little beside their bytes.
+const ampleWrite = 64 << 10
 
 // workloadBox turns what the workload does in an application's place.
 type workloadBox struct {
@@ -225,13 +228,13 @@ func (w *workloadBox) Find(_ context.Context, a result.Advice) ([]auto.Move, err
 		return nil, fmt.Errorf("%s: %w", a.Lever, lever.ErrNoLever)
 	}
 	want, err := strconv.Atoi(a.Value)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %q: %w", a.Lever, a.Value, lever.ErrNoLever)
+	if err != nil { // "1460 or more": how much more is ours to say
+		want = ampleWrite
 	}
 	if *now == want || a.Lever == "app.write-size" && *now >= want {
 		return nil, fmt.Errorf("%s: %w", a.Lever, auto.ErrInForce)
 	}
-	return []auto.Move{{ID: a.Lever, Value: a.Value}}, nil
+	return []auto.Move{{ID: a.Lever, Before: strconv.Itoa(*now), Value: strconv.Itoa(want)}}, nil
 }
 
 func (w *workloadBox) values() map[string]*int {

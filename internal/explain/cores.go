@@ -17,13 +17,14 @@ func coreRules() []Rule {
 			Gain:  "with several flows, up to the number of cores",
 			Trade: "interrupts between cores, cold caches",
 			Next:  "spread over queues (RSS) or with RPS, several flows, and compare",
+			act:   steerWide,
 			Levers: []result.Advice{
-				{Lever: "ethtool.channels.combined", Value: "one for each core"},
-				{Lever: "queue.rx-0.rps_cpus", Value: "every other core"},
-				{Lever: "irq.N.smp_affinity", Value: "one core for each queue or port"},
+				{Lever: "ethtool.channels.combined", Value: "one for each core", End: "receiver"},
+				{Lever: "queue.rx-0.rps_cpus", Value: "every other core", End: "receiver"},
+				{Lever: "irq.N.smp_affinity", Value: "one core for each queue or port", End: "receiver"},
 			},
 			needs: []clue{
-				first(saw(0.55, "irq.one-core"), saw(0.5, "irq.steering-off"), atLeast(0.5, "cpu.softirq", fullCore),
+				first(saw(0.6, "irq.steered-one"), saw(0.55, "irq.one-core"), saw(0.5, "irq.steering-off"), atLeast(0.5, "cpu.softirq", fullCore),
 					every(0.4, atLeast(0, "cpu.busiest", fullCore), atMost(0, "cpu.others", idleCore)),
 				),
 			},
@@ -32,7 +33,7 @@ func coreRules() []Rule {
 				atLeast(0.3, "cpu.softirq", fullCore), saw(0.2, "cpu.hot", "softirq"), saw(0.2, "irq.steering-off"),
 				atLeast(0.1, "test.streams", 2),
 			},
-			doubts: []clue{atMost(0.9, "cpu.softirq", idleCore), atLeast(0.5, "app.cpu", fullCore), atMost(0.8, "cpu.busiest", freeCore)}},
+			doubts: []clue{unsteered(atMost(0.9, "cpu.softirq", idleCore)), atLeast(0.5, "app.cpu", fullCore), unsteered(atMost(0.8, "cpu.busiest", freeCore))}},
 		{ID: "cpu.shared-core", Code: "R-CPU-2",
 			Group:  CPU,
 			Title:  "Program and interrupts share one core",
@@ -45,6 +46,29 @@ func coreRules() []Rule {
 				first(saw(0.65, "cpu.shared-core"), better(0.6, "other-core", somewhat), every(0.35, saw(0, "varies", "core"))),
 			},
 			clues: []clue{better(0.3, "other-core", somewhat), saw(0.15, "varies", "runs", "core")}},
+		{ID: "cpu.other-program", Code: "R-CPU-2",
+			Group:  CPU,
+			Title:  "Another program takes the core that the link needs",
+			Ref:    "sched(7); proc(5) /proc/stat",
+			Gain:   "the share of the core that the other program takes",
+			Trade:  "the other program waits, or another core gets warm",
+			Next:   "see with top which program it is; move it, or the interrupts and the receiver, to another core",
+			Levers: []result.Advice{{Lever: "process.other.cpus", Value: "another core", End: "receiver"}, {Lever: "process.other.cpus", Value: "another core", End: "sender"}},
+			needs:  []clue{atLeast(0.6, "cpu.other-programs", strangersShare), atLeast(0.1, "cpu.busiest", freeCore)},
+			clues:  []clue{atLeast(0.4, "cpu.other-programs", 0.4)},
+		},
+		{ID: "cpu.small-mtu", Code: "R-CPU-4",
+			Group:  CPU,
+			Title:  "The MTU is smaller than Ethernet's: each packet carries little",
+			Ref:    "IEEE 802.3 3.2.7; RFC 894",
+			Gain:   "in proportion to the packets saved",
+			Trade:  "every hop must carry 1,500 bytes: a tunnel on the way may not",
+			Next:   "ping -M do -s 1472 along the path, then raise the MTU at both ends",
+			Levers: []result.Advice{{Lever: "link.mtu", Value: "1500", End: "both"}},
+			needs:  []clue{atMost(0.55, "link.mtu", smallMTU)},
+			clues:  []clue{atLeast(0.35, "cpu.busiest", freeCore), saw(0.2, "cpu.bound"), slow(0.2, "goodput", unfilled)},
+			doubts: []clue{ratio(0.8, "link.path-mtu", "link.mtu", under(1))},
+		},
 		{ID: "cpu.per-byte", Code: "R-CPU-3",
 			Group:  CPU,
 			Title:  "Each byte costs too much: copies, check sums or caches",
@@ -210,5 +234,24 @@ func perByte(weight float64, bytes bool) clue {
 		}
 		return sign{true, weight, []string{fmt.Sprintf("of %.1f us for a full packet its bytes take %.1f us", (a+size)*1e6, size*1e6)},
 			[]result.Value{result.MessageCost.Of(a), result.ByteCost.Of(b)}}
+	}}
+}
+
+// steerWide widens a steering mask that names one core.
+func steerWide(v View) []result.Advice {
+	if one, _ := v.Seen("irq.steered-one", "yes"); !one {
+		return nil
+	}
+	return []result.Advice{{Lever: "queue.rx-0.rps_cpus", Value: "every core", End: "receiver"}}
+}
+
+// unsteered is a clue that counts only where no setting puts the work on one
+// core: with one, that core's share is not told by the busiest's.
+func unsteered(c clue) clue {
+	return clue{append(c.facts, "irq.steered-one"), func(v View) sign {
+		if one, _ := v.Seen("irq.steered-one", "yes"); one {
+			return sign{}
+		}
+		return c.look(v)
 	}}
 }

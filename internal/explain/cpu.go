@@ -44,11 +44,29 @@ func oneCore(v View) (result.Finding, bool) {
 			f.Against = append(f.Against, "the core's other work counts too")
 			f.Next = "read the cores while no other program runs"
 		}
+		if why := v.costly(); why != "" {
+			f.Confidence = 0.5
+			f.Against = append(f.Against, why)
+		}
 		f.Gain = "fewer copies, system calls and frames for each byte"
 		f.Trade = "larger segments come in bursts and wait longer; no-copy lends buffers out for longer"
 		f.Levers = []result.Advice{{Lever: "ftp.no-copy", Value: "on", End: "server"}, {Lever: "ethtool.features.tso", Value: "on"}, {Lever: "ethtool.features.gro", Value: "on"}}
 	}
 	return f, true
+}
+
+// costly names what makes each byte cost more than it must, so that a full core
+// is what follows and not the cause; "" where nothing is known to.
+func (v View) costly() string {
+	for _, c := range []clue{
+		atMost(0, "app.write-size", smallSegment*1460), saw(0, "offload.tso", "off"), atMost(0, "link.mtu", smallMTU),
+		atLeast(0, "cpu.other-programs", strangersShare), saw(0, "irq.steered-one"), saw(0, "offload.sg", "off"),
+	} {
+		if s := c.look(v); s.holds {
+			return "it follows from " + s.texts[0]
+		}
+	}
+	return ""
 }
 
 // busyValue is the busy time of one core or process, or its share where that

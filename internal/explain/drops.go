@@ -59,7 +59,7 @@ func dropRules() []Rule {
 			Title: "The backlog of a core overflows",
 			Ref:   "linux admin-guide/sysctl/net netdev_max_backlog; bpftune",
 			Gain:  "no softnet drops", Trade: "delay", Next: "double the backlog, or spread with RPS, and read softnet_stat again",
-			Levers: []result.Advice{{Lever: "sysctl.net.core.netdev_max_backlog", Value: "2000"}},
+			Levers: []result.Advice{{Lever: "sysctl.net.core.netdev_max_backlog", Value: "2000", End: "receiver"}},
 			needs:  []clue{some(0.6, "drops.softnet")},
 		},
 		{ID: "drop.budget", Code: "R-DROP-4",
@@ -70,11 +70,11 @@ func dropRules() []Rule {
 			Trade: "tasks wait longer for the core",
 			Next:  "double netdev_budget and netdev_budget_usecs and watch time_squeeze",
 			Levers: []result.Advice{
-				{Lever: "sysctl.net.core.netdev_budget", Value: "600"},
-				{Lever: "sysctl.net.core.netdev_budget_usecs", Value: "16000"},
+				{Lever: "sysctl.net.core.netdev_budget", Value: "600", End: "receiver"},
+				{Lever: "sysctl.net.core.netdev_budget_usecs", Value: "16000", End: "receiver"},
 			},
 			needs: []clue{
-				first(squeezedRate(0.4), every(0.3, some(0, "drops.squeezed"), atLeast(0, "irq.full-polls", fullPolls)),
+				first(every(0.75, atMost(0, "irq.budget", smallBudget), squeezedRate(0)), squeezedRate(0.4), every(0.3, some(0, "drops.squeezed"), atLeast(0, "irq.full-polls", fullPolls)),
 					atLeast(0.28, "drops.squeezed", few)),
 			},
 			clues: []clue{atLeast(0.4, "irq.full-polls", fullPolls)},
@@ -137,7 +137,7 @@ func largerRing(v View) []result.Advice {
 	if most, ok := v.Number("ring.rx-max"); ok {
 		want = min(want, most)
 	}
-	return []result.Advice{{Lever: "ethtool.rings.rx", Value: fmt.Sprintf("%.0f", want)}}
+	return []result.Advice{{Lever: "ethtool.rings.rx", Value: fmt.Sprintf("%.0f", want), End: "receiver"}}
 }
 
 // largerTable doubles the table; buckets follow at a quarter of it.

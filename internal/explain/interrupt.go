@@ -133,16 +133,24 @@ func gatherEight(v View) []result.Advice {
 	if ring, ok := v.Number("ring.rx"); ok {
 		frames = min(frames, ring/2)
 	}
-	return []result.Advice{{Lever: "ethtool.coalesce.rx-usecs", Value: fmt.Sprintf("%.0f", max(usecs, 1))}, {Lever: "ethtool.coalesce.rx-frames", Value: fmt.Sprintf("%.0f", frames)}}
+	// A driver that has no timer of its own is held back by the kernel's, which
+	// pays only where a good many packets gather.
+	return []result.Advice{
+		{Lever: "ethtool.coalesce.rx-usecs", Value: fmt.Sprintf("%.0f", max(usecs, 1)), End: "receiver"},
+		{Lever: "ethtool.coalesce.rx-frames", Value: fmt.Sprintf("%.0f", frames), End: "receiver"},
+		{Lever: "link.napi_defer_hard_irqs", Value: "2", End: "receiver"},
+		{Lever: "link.gro_flush_timeout", Value: fmt.Sprintf("%.0f", 2*max(usecs, 1)*1e3), End: "receiver"},
+		{Lever: "link.threaded", Value: "1", End: "receiver"},
+	}
 }
 
 // eightGaps is the same for the timer in software.
 func eightGaps(v View) []result.Advice {
 	rate, ok := v.Number("irq.frames")
 	if !ok || rate <= 0 {
-		return []result.Advice{{Lever: "link.gro_flush_timeout", Value: "0"}}
+		return []result.Advice{{Lever: "link.gro_flush_timeout", Value: "0", End: "receiver"}}
 	}
-	return []result.Advice{{Lever: "link.gro_flush_timeout", Value: fmt.Sprintf("%.0f", goodBatch/rate*1e9)}}
+	return []result.Advice{{Lever: "link.gro_flush_timeout", Value: fmt.Sprintf("%.0f", goodBatch/rate*1e9), End: "receiver"}}
 }
 
 // shortTimer holds where less than two packets come within the timer.

@@ -83,6 +83,13 @@ func observe(v View) View {
 	}
 	share("irq.packets-per-poll", result.NAPIPackets, result.NAPIPolls)
 	share("irq.full-polls", result.NAPIFull, result.NAPIPolls)
+	if _, merged := v.merged(); !merged && v.Duration > 0 {
+		n, ok := v.Sum(result.DatagramsReceived)
+		if !ok {
+			n, ok = v.Sum(result.NICFrames, "direction", "rx")
+		}
+		add("irq.frames", n/v.Duration.Seconds(), ok)
+	}
 	frames, ok1 := v.Number("irq.frames")
 	rate, ok2 := v.Number("irq.rate")
 	if ok1 && ok2 && rate > 0 {
@@ -98,6 +105,8 @@ func observe(v View) View {
 	add("cpu.busiest", busiest, ok)
 	add("cpu.others", others, ok)
 	add("cpu.softirq", softirq, ok)
+	others, ok = v.otherPrograms()
+	add("cpu.other-programs", others, ok)
 	v.driver()
 	if on, ok := v.oneCore(); ok {
 		f, _ := facts.Find("irq.one-core")
@@ -141,6 +150,34 @@ func (v View) cores() (busiest, others, softirq float64, ok bool) {
 	delete(rest, name)
 	_, next := greatest(rest)
 	return share, next, min(irq[name], 1), true
+}
+
+// otherPrograms returns the share of the busiest core that user code other than
+// the measured program's takes. Time in the kernel is spent for connections in
+// whatever program's name, and tells nothing.
+func (v View) otherPrograms() (share float64, ok bool) {
+	ours, ok := v.Sum(result.ProcessCPU, "mode", "user")
+	name, _, _, _ := v.Busiest()
+	user, known := v.Sum(result.CPUSeconds, "mode", "user", "cpu", name)
+	if !ok || !known || v.Duration <= 0 {
+		return 0, false
+	}
+	return max(0, user-ours) / v.Duration.Seconds(), true
+}
+
+// merged returns the mean frame that an interface counted, and whether it is more
+// than one frame of a wire: offloads hand on many at once.
+func (v View) merged() (mean float64, is bool) {
+	bytes, ok1 := v.Sum(result.NICBytes)
+	frames, ok2 := v.Sum(result.NICFrames)
+	if !ok1 || !ok2 || frames <= 0 {
+		return 0, false
+	}
+	mtu, ok := v.Number("link.mtu")
+	if !ok {
+		mtu = defaultMTU
+	}
+	return bytes / frames, bytes/frames > mtu+frame.HeaderBytes
 }
 
 // oneCore reports whether one core of several ran almost every receive softirq.
@@ -194,11 +231,15 @@ func (v *View) driver() {
 // lineLimit is what the line allows, from its speed, MTU and protocol.
 func lineLimit(v View) (float64, bool) {
 	speed, ok := v.Number("link.speed")
-	if !ok || v.Word("link.duplex") == "half" { // collisions leave no firm limit
+	if v.Word("link.duplex") == "half" { // collisions leave no firm limit
 		return 0, false
 	}
-	if sender, ok := v.Get(result.LineRate, "end", "sender"); ok {
-		speed = min(speed, sender)
+	// The sender's own link, or its shaper, may be the slower one.
+	if sender, known := v.Get(result.LineRate, "end", "sender"); known && (!ok || sender < speed) {
+		speed, ok = sender, true
+	}
+	if !ok {
+		return 0, false
 	}
 	if n, ok := v.Number("link.ports"); ok && n > 1 {
 		speed *= n

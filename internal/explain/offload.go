@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/linerate/linerate/result"
+import (
+	"fmt"
+
+	"github.com/linerate/linerate/result"
+)
 
 // offloadRules judge what NICs and virtual devices do for the stack, or only
 // say they do.
@@ -14,8 +18,10 @@ func offloadRules() []Rule {
 			Trade: "bursts; some drivers have faults with it",
 			Next:  "switch it on and compare, one at a time",
 			Levers: []result.Advice{
-				{Lever: "ethtool.features.tso", Value: "on"}, {Lever: "ethtool.features.gso", Value: "on"},
-				{Lever: "ethtool.features.gro", Value: "on"}, {Lever: "ethtool.features.sg", Value: "on"},
+				// Segmentation needs scatter-gather, and that needs checksums.
+				{Lever: "ethtool.features.tx", Value: "on", End: "sender"}, {Lever: "ethtool.features.sg", Value: "on", End: "sender"},
+				{Lever: "ethtool.features.gso", Value: "on", End: "sender"}, {Lever: "ethtool.features.tso", Value: "on", End: "sender"},
+				{Lever: "ethtool.features.gro", Value: "on", End: "receiver"},
 			},
 			needs: []clue{
 				first(saw(0.6, "offload.other", "off"), saw(0.45, "offload.tso", "off"), saw(0.45, "offload.gro", "off"),
@@ -23,8 +29,11 @@ func offloadRules() []Rule {
 					every(0.4, saw(0, "offload.checksum", "off"), saw(0, "link.virtual")),
 				),
 			},
-			clues:  []clue{saw(0.1, "link.virtual"), atLeast(0.2, "cpu.busiest", freeCore)},
-			doubts: []clue{saw(0.5, "works", "offload-off", "gro-off"), compare(0.5, "cpu.busiest", under(idleCore))}},
+			clues: []clue{saw(0.1, "link.virtual"), atLeast(0.2, "cpu.busiest", freeCore)},
+			doubts: []clue{
+				saw(0.5, "works", "offload-off", "gro-off"), compare(0.5, "cpu.busiest", under(idleCore)), mergedAlready(0.7),
+				saw(0.7, "protocol", "udp"),
+			}},
 		{ID: "offload.not-honoured", Code: "R-OFF-2",
 			Group: Link,
 			Title: "The next hop does not honour an offload",
@@ -54,4 +63,12 @@ func offloadRules() []Rule {
 func asymmetric() clue {
 	return either(0.3, ratio(0, "goodput.rx", "goodput.tx", under(1/lopsided)), ratio(0, "goodput.rx", "goodput.tx", over(lopsided)),
 		every(0, saw(0, "works", "tx"), saw(0, "fails", "rx")), every(0, saw(0, "works", "rx"), saw(0, "fails", "tx")))
+}
+
+// mergedAlready holds where the interface hands on segments larger than a frame.
+func mergedAlready(weight float64) clue {
+	return clue{[]string{"link.mtu"}, func(v View) sign {
+		mean, merged := v.merged()
+		return sign{holds: merged, weight: weight, texts: []string{fmt.Sprintf("frames are %.0f bytes on average: segments are merged", mean)}}
+	}}
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"maps"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,17 +11,37 @@ import (
 	"github.com/linerate/linerate/result"
 )
 
-// settings turns what is known of the end under test, its facts and its
-// settings in force, into values that rules can judge.
+// settings turns what is known of the ends, their facts and their settings in
+// force, into values that rules can judge. Where both ends are known, each is
+// asked for what its part in the test depends on; else the end under test for
+// everything.
 func settings(r *result.Result) []result.Value {
-	i := slices.IndexFunc(r.Ends, func(e result.End) bool { return e.Role == "dut" })
-	if i < 0 {
-		i = 0
+	known := slices.DeleteFunc(slices.Clone(r.Ends), func(e result.End) bool { return len(e.Facts)+len(e.Settings) == 0 })
+	i := slices.IndexFunc(known, func(e result.End) bool { return e.Role == "dut" })
+	var values []result.Value
+	switch direction := r.Workload.Params["direction"]; {
+	case len(known) == 0:
+	case direction != "tx" && direction != "rx":
+		values = readEnd(known[max(i, 0)], true, true)
+	default:
+		for _, e := range known {
+			sends := (e.Role == "dut") == (direction == "rx")
+			for _, v := range readEnd(e, sends, !sends) {
+				j := slices.IndexFunc(values, func(x result.Value) bool { return same(x, v) })
+				switch {
+				case j < 0:
+					values = append(values, v)
+				case v.Metric == result.LinkMTU.Name:
+					values[j].V = min(values[j].V, v.V) // the segments of both are cut to the smaller
+				}
+			}
+		}
 	}
-	if len(r.Ends) == 0 || len(r.Ends[i].Facts)+len(r.Ends[i].Settings) == 0 {
-		return nil
-	}
-	e := endReader{end: r.Ends[i]}
+	return values
+}
+
+func readEnd(end result.End, sends, receives bool) []result.Value {
+	e := endReader{end: end, sends: sends, receives: receives}
 	e.at = e.port()
 	e.link()
 	e.box()
@@ -29,9 +50,10 @@ func settings(r *result.Result) []result.Value {
 
 // endReader reads the settings of one interface, "link.mtu@eth0".
 type endReader struct {
-	end    result.End
-	at     string // "@eth0", or nothing
-	values []result.Value
+	end             result.End
+	sends, receives bool   // its part in the test
+	at              string // "@eth0", or nothing
+	values          []result.Value
 }
 
 // port names the interface that has a speed, where several are described the
@@ -83,11 +105,17 @@ func (e *endReader) link() {
 		}
 	}
 	e.number("link.mtu", set("link.mtu"), 1)
-	e.number("ring.rx", set("ethtool.rings.rx"), 1)
-	e.number("irq.coalesce", set("ethtool.coalesce.rx-usecs"), 1e-6)
-	e.number("irq.flush-timeout", set("link.gro_flush_timeout"), 1e-9)
-	for _, f := range []struct{ key, feature string }{{"offload.checksum", "tx"}, {"offload.tso", "tso"}, {"offload.gro", "gro"}, {"offload.sg", "sg"}} {
-		if v := set("ethtool.features." + f.feature); v == "on" || v == "off" { // "[fixed]" cannot be changed
+	if e.receives {
+		e.number("ring.rx", set("ethtool.rings.rx"), 1)
+		e.number("irq.coalesce", set("ethtool.coalesce.rx-usecs"), 1e-6)
+		e.number("irq.flush-timeout", set("link.gro_flush_timeout"), 1e-9)
+		e.steering()
+	}
+	for _, f := range []struct {
+		key, feature string
+		matters      bool
+	}{{"offload.checksum", "tx", e.sends}, {"offload.tso", "tso", e.sends}, {"offload.gro", "gro", e.receives}, {"offload.sg", "sg", e.sends}} {
+		if v := set("ethtool.features." + f.feature); f.matters && (v == "on" || v == "off") { // "[fixed]" cannot be changed
 			e.seen(f.key, v)
 		}
 	}
@@ -98,6 +126,26 @@ func (e *endReader) link() {
 		e.seen("link.pause", "off")
 	}
 	e.pcie(fact("pcie speed"), fact("pcie width"))
+}
+
+// steering looks for receive packet steering to a single core of several.
+func (e *endReader) steering() {
+	if !strings.ContainsAny(e.end.Facts["cpus"], "-,") {
+		return
+	}
+	for key, mask := range e.end.Settings {
+		if !strings.HasPrefix(key, "queue.rx-") || !strings.HasSuffix(key, ".rps_cpus"+e.at) {
+			continue
+		}
+		n, ok := new(big.Int).SetString(strings.ReplaceAll(mask, ",", ""), 16)
+		if !ok || n.Sign() == 0 {
+			continue
+		}
+		if n.TrailingZeroBits() == uint(n.BitLen()-1) {
+			e.seen("irq.steered-one", "yes")
+		}
+		return
+	}
 }
 
 // pcie reads "5.0 GT/s PCIe" and a number of lanes.
@@ -128,6 +176,9 @@ func (e *endReader) box() {
 	}
 	if e.end.Settings["sysctl.net.ipv4.tcp_window_scaling"] == "0" {
 		e.seen("tcp.window-scaling", "off")
+	}
+	if e.receives {
+		e.number("irq.budget", e.end.Settings["sysctl.net.core.netdev_budget"], 1)
 	}
 	e.number("conntrack.max", e.end.Settings["sysctl.net.netfilter.nf_conntrack_max"], 1)
 	e.number("conntrack.buckets", e.end.Settings["sysctl.net.netfilter.nf_conntrack_buckets"], 1)

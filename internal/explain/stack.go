@@ -111,7 +111,9 @@ func stackRules() []Rule {
 					),
 				),
 			},
-			clues: []clue{ratio(0.3, "tcp.rtt", "tcp.rtt-idle", over(swollenRTT))}},
+			clues: []clue{ratio(0.3, "tcp.rtt", "tcp.rtt-idle", over(swollenRTT))},
+			// A queue on the way swells the round trip as well, and a virtual link has no idle one to speak of.
+			doubts: []clue{saw(0.6, "link.virtual")}},
 	}
 }
 

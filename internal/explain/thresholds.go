@@ -120,6 +120,8 @@ const (
 	smallRing = 512
 	// fullPolls is the share of polls that use up their budget (practice).
 	fullPolls = 0.10
+	// smallBudget is a budget in packets that is no more than one poll's (NAPI_POLL_WEIGHT).
+	smallBudget = 64
 	// squeezes is how often a second a core may run out of budget.
 	squeezes = 1
 	// fullTable is the share of the connection table that counts as full.
@@ -127,6 +129,10 @@ const (
 
 	// idleCore is the busy share below which a core has time for more.
 	idleCore = 0.5
+	// strangersShare is the share of a core in other programs that a link feels (practice).
+	strangersShare = 0.2
+	// smallMTU is an MTU that no Ethernet without a tunnel has (practice; 1,492 is PPPoE, RFC 2516).
+	smallMTU = 1400
 	// manySoftirqs is how many runs of a softirq tell how they are spread, and
 	// almostAll the share on one core that is all of them (practice).
 	manySoftirqs = 1000

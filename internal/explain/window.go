@@ -32,14 +32,17 @@ func windowRules() []Rule {
 			},
 		},
 		{ID: "tcp.buffer-fixed", Code: "R-TCP-2",
-			Group:  Window,
-			Title:  "The application fixes its socket's buffers, which ends their tuning",
-			Ref:    "linux networking/ip-sysctl tcp_wmem; tcp(7)",
-			Gain:   "the window can be filled",
-			Trade:  "memory for each connection",
-			Next:   "leave SO_SNDBUF and SO_RCVBUF alone and compare",
-			Levers: []result.Advice{{Lever: "ftp.send-buffer", Value: "0", End: "sender"}},
-			needs:  []clue{saw(0.4, "tcp.buffer-set")},
+			Group: Window,
+			Title: "The application fixes its socket's buffers, which ends their tuning",
+			Ref:   "linux networking/ip-sysctl tcp_wmem; tcp(7)",
+			Gain:  "the window can be filled",
+			Trade: "memory for each connection",
+			Next:  "leave SO_SNDBUF and SO_RCVBUF alone and compare",
+			Levers: []result.Advice{
+				{Lever: "ftp.send-buffer", Value: "0", End: "sender"}, {Lever: "app.send-buffer", Value: "0", End: "sender"},
+				{Lever: "app.receive-buffer", Value: "0", End: "receiver"},
+			},
+			needs: []clue{saw(0.4, "tcp.buffer-set")},
 			clues: []clue{
 				atMost(0.25, "tcp.send-buffer", smallBuffer), atMost(0.25, "tcp.window", smallBuffer),
 				atLeast(0.4, "tcp.sndbuf-limited", limitedShare), slow(0.15, "goodput", unfilled),
@@ -223,7 +226,7 @@ func unscaled(v View) (result.Finding, bool) {
 		Text: fmt.Sprintf("the window stays at %.0f bytes", window),
 		Next: "capture the handshake: which end offers no window scale option?",
 		Gain: "a window as large as the path needs", Trade: "memory for each connection",
-		Levers: []result.Advice{{Lever: "sysctl.net.ipv4.tcp_window_scaling", Value: "1", End: "receiver"}}}
+		Levers: []result.Advice{{Lever: "sysctl.net.ipv4.tcp_window_scaling", Value: "1", End: "both"}}}
 	rtt, ok := v.Get(result.TCPRTT)
 	if !ok || rtt <= 0 {
 		return f, off
@@ -238,6 +241,8 @@ func unscaled(v View) (result.Finding, bool) {
 		f.Verdict, f.Confidence, f.Next = result.DoesNotLimit, 0.8, ""
 		f.Text += ", more than is used"
 		f.Gain, f.Trade, f.Levers = "", "", nil
+	case gotOK && off: // known to be off explains the window that others see
+		f.Verdict, f.Confidence = result.Limits, 0.93
 	case gotOK:
 		f.Verdict, f.Confidence = result.Limits, 0.85
 	}

@@ -27,7 +27,7 @@ type source interface {
 
 // sources are the synthetic parts by the first element of their names.
 func sources() map[string]source {
-	return map[string]source{"link": links{}, "ethtool": ethtools{}, "sockdiag": sockdiag{}, "qdisc": qdiscs{}}
+	return map[string]source{"link": links{}, "ethtool": ethtools{}, "sockdiag": sockdiag{}, "qdisc": qdiscs{}, "process": processes{}}
 }
 
 func (live) Open(name string) (fs.File, error) {

@@ -2,7 +2,10 @@ package lever
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/linerate/linerate/result"
@@ -112,6 +115,9 @@ func undo(ctx context.Context, s Step, find func(id string) (Lever, error)) (kin
 		return "", "", err
 	}
 	now, err := l.Get(ctx)
+	if errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(s.Lever, "process.") {
+		return "left", "ended", nil // with its program
+	}
 	if err != nil {
 		return "", "", err
 	}

@@ -41,6 +41,10 @@ func catalogue() []family {
 		{id: `irq\.(\d+)\.(smp_affinity|smp_affinity_list)`, path: "proc/irq/$1/$2", help: "cores an interrupt may go to", trade: "irqbalance may override it", place: Unit, source: "IRQ-affinity"},
 		{id: `cpu\.(\d+)\.(scaling_governor|scaling_min_freq)`, path: "sys/devices/system/cpu/cpu$1/cpufreq/$2", help: "clock of a core", trade: "power and heat", place: Unit, source: "cpufreq"},
 		{id: `cpu\.(\d+)\.(state\d+)\.disable`, path: "sys/devices/system/cpu/cpu$1/cpuidle/$2/disable", help: "keep a core out of an idle state", trade: "power and heat", place: Unit, source: "cpuidle"},
+		{id: `cpu\.(\d+)\.(pm_qos_resume_latency_us)`, path: "sys/devices/system/cpu/cpu$1/power/$2", help: "longest way back from idle that a core may take (us; n/a: none at all)", trade: "power and heat", place: Unit, source: "sysfs-devices-power"},
+		{id: `process\.(\d+)\.(cpus)`, path: "process/$1/$2", help: "cores that a program may run on, as a mask", trade: "they serve nobody else so well; lost when the program ends", place: Session, source: "taskset(1)"},
+		{id: `qdisc\.(root)`, path: "qdisc/$if/$1", perIf: true, help: "queueing discipline: noqueue, pfifo_fast, pfifo, bfifo, fq, fq_codel, with parameters", trade: "a deep queue delays; packets waiting in the old one are lost", place: Unit, source: "tc(8)"},
+		{id: `queue\.(tx-\d+)\.(xps_rxqs)`, path: "sys/class/net/$if/queues/$1/$2", perIf: true, help: "transmit queue by receive queue", trade: "", place: Udev, source: "scaling"},
 		{id: `ethtool\.(coalesce|rings|channels|features|pause|eee)\.([a-zA-Z0-9_-]+)`, path: "ethtool/$if/$1", key: "$2", perIf: true, help: "setting of the driver", trade: "rings and channels restart the interface on most drivers", place: Link, fatal: true, source: "ethtool(8)"},
 	}
 }

@@ -20,6 +20,8 @@ const (
 	Link   Persistence = ".link"    // systemd.link(5), applied by udev when the device appears
 	Udev   Persistence = "udev"     // a rule that writes sysfs attributes
 	Unit   Persistence = "unit"     // a service that runs at boot
+
+	Session Persistence = "" // nowhere: it belongs to a program that runs now
 )
 
 // Wanted is a setting that shall survive a reboot.
@@ -45,6 +47,7 @@ func Files(ws []Wanted, exe string) map[string]string {
 		id, _, _ := strings.Cut(w.ID(), "@")
 		key, known := linkKeys[id]
 		switch {
+		case w.Place == Session:
 		case w.Place == Sysctl:
 			section("etc/sysctl.d/90-linerate.conf", "", strings.TrimPrefix(id, "sysctl.")+" = "+w.Value)
 		case w.Place == Link && known && w.MAC != "":

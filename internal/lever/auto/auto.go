@@ -145,7 +145,9 @@ func (s *session) next(ctx context.Context, n int) (*Step, ending) {
 	fs := s.Explain(&result.Result{Trials: s.now, Ends: s.r.Ends, Workload: s.r.Workload})
 	for i := range fs {
 		fs[i].Trial = s.now[0].Name
-		s.r.Findings = append(s.r.Findings, fs[i])
+	}
+	if n := len(s.r.Findings); n == 0 || s.r.Findings[n-1].Trial != s.now[0].Name {
+		s.r.Findings = append(s.r.Findings, fs...)
 	}
 	if len(fs) > 0 && fs[0].Rule == "line.at-rate" && fs[0].Verdict == result.Limits {
 		return nil, "at line rate: nothing to gain"
@@ -202,7 +204,7 @@ func (s *session) try(ctx context.Context, n int, step Step) (err error) {
 		if err != nil {
 			left := in
 			in = 0
-			return s.refuse(ctx, n, name, step, left, err)
+			return s.refuse(ctx, n, first, step, left, err)
 		}
 		pairs = append(pairs, p)
 	}
@@ -215,7 +217,7 @@ func (s *session) try(ctx context.Context, n int, step Step) (err error) {
 		if in, err = s.turn(ctx, step); err != nil {
 			left := in
 			in = 0
-			return s.refuse(ctx, n, name, step, left, err)
+			return s.refuse(ctx, n, first, step, left, err)
 		}
 	case !d.Keep && in > 0:
 		left := in

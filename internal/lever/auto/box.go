@@ -30,8 +30,15 @@ type Box interface {
 
 // Move is a setting and the value it is to take.
 type Move struct {
-	ID    string
-	Value string
+	ID     string
+	Before string // as it stands
+	Value  string
+}
+
+// Turn is a Move at one of the ends.
+type Turn struct {
+	At Box
+	Move
 }
 
 // Journalled is a Box whose changes go through a journal on this machine.

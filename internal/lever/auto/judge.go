@@ -29,15 +29,15 @@ func least() Floor { return Floor{Cost: 0.02, Loss: 0.001, Goodput: 0.01} }
 // ratios stay finite.
 const dead = 1
 
-// FiguresOf reads the figures of a trial. A packet is one that the NAPI meter
-// counted where datagrams are sent; TCP's are counted by full segments, since
-// offloads merge many into one.
+// FiguresOf reads the figures of a trial. A packet is a datagram that arrived,
+// or a full segment's worth of TCP's payload, since offloads merge many
+// segments into one.
 func FiguresOf(t result.Trial) Figures {
 	f := Figures{Cost: math.NaN()}
 	f.Goodput, _ = result.Get(t.Values, result.Goodput)
 	loss, datagrams := result.Get(t.Values, result.LossRatio)
 	f.Loss = loss
-	packets, counted := result.Sum(t.Values, result.NAPIPackets)
+	packets, counted := result.Sum(t.Values, result.DatagramsReceived)
 	if again, ok := result.Get(t.Values, result.TCPRetransmits); ok && !datagrams {
 		packets, counted = f.Goodput/8*t.Duration.Seconds()/fullSegment, f.Goodput > 0
 		if packets > 0 {

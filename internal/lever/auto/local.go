@@ -24,10 +24,10 @@ type Local struct {
 func (b Local) Role() string { return b.As }
 
 // Find turns advice into settings of this machine: it adds the interface,
-// spreads "cpu.0" and "irq.N" over all there are, and works out values that are
+// spreads "cpu.0" and "irq.N" over all there are, looks for "process.other", and works out values that are
 // told in words.
 func (b Local) Find(ctx context.Context, a result.Advice) ([]Move, error) {
-	ids, err := b.settings(a.Lever)
+	ids, err := b.settings(ctx, a.Lever)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,18 @@ func (b Local) Find(ctx context.Context, a result.Advice) ([]Move, error) {
 		if err != nil {
 			return nil, err
 		}
+		if strings.Contains(now, "[fixed]") {
+			return nil, fmt.Errorf("%s: the driver has it fixed: %w", id, lever.ErrNoLever)
+		}
+		if s.Cuts && lever.Controls(b.Host, b.Interface) {
+			return nil, fmt.Errorf("%s: you are connected through %s; change it with 'linerate tune apply': %w", id, b.Interface, lever.ErrNoLever)
+		}
 		want, err := b.value(id, i, now, a.Value)
 		if err != nil {
 			return nil, err
 		}
 		if !lever.Same(now, want) && !roomier(id, now, want) {
-			moves = append(moves, Move{id, want})
+			moves = append(moves, Move{id, now, want})
 		}
 	}
 	if len(moves) == 0 {
@@ -56,7 +62,7 @@ func (b Local) Find(ctx context.Context, a result.Advice) ([]Move, error) {
 }
 
 // settings lists the IDs here that a lever in advice stands for.
-func (b Local) settings(id string) ([]string, error) {
+func (b Local) settings(ctx context.Context, id string) ([]string, error) {
 	kind, rest, _ := strings.Cut(id, ".")
 	of, key, _ := strings.Cut(rest, ".")
 	switch kind {
@@ -65,6 +71,11 @@ func (b Local) settings(id string) ([]string, error) {
 	case "irq":
 		if of == "N" {
 			return b.interrupts(key)
+		}
+	case "process":
+		if of == "other" {
+			pid, err := b.otherProgram(ctx)
+			return []string{fmt.Sprintf("process.%d.%s", pid, key)}, err
 		}
 	case "queue":
 		queue, _, _ := strings.Cut(of, "-") // "rx" of "rx-0"

@@ -17,11 +17,10 @@ type Step struct {
 	Rule  string // of the finding that asks for it
 	Note  string // what is changed, for a reader
 	Trade string // what it costs
-	At    Box
-	Moves []Move
+	Turns []Turn
 }
 
-func (s Step) key() string { return s.At.Role() + " " + s.Name }
+func (s Step) key() string { return s.Turns[0].At.Role() + " " + s.Name }
 
 // Instruction is advice that no box here can follow: something to do by hand.
 type Instruction struct {
@@ -46,18 +45,16 @@ func Plan(ctx context.Context, fs []result.Finding, boxes []Box) Plans {
 	for _, f := range fs {
 		for i := 0; i < len(f.Levers); i++ {
 			a := f.Levers[i]
-			s := Step{Rule: f.Rule, Trade: f.Trade}
-			err := s.follow(ctx, a, boxes)
-			for s.At != nil && i+1 < len(f.Levers) && together(a, f.Levers[i+1]) {
-				i++
-				if moves, err := s.At.Find(ctx, f.Levers[i]); err == nil {
-					s.Moves = append(s.Moves, moves...)
+			turns, err := follow(ctx, a, boxes)
+			for ; i+1 < len(f.Levers) && together(a, f.Levers[i+1]); i++ {
+				more, why := follow(ctx, f.Levers[i+1], boxes)
+				if turns = append(turns, more...); why == nil {
+					err = nil
 				}
 			}
 			switch {
 			case err == nil:
-				s.Name = name(s.Moves)
-				out.Steps = append(out.Steps, s)
+				out.Steps = append(out.Steps, Step{Rule: f.Rule, Trade: f.Trade, Name: name(turns), Turns: turns})
 			case told[a.Lever+a.End]:
 			case errors.Is(err, ErrInForce):
 				out.InForce = append(out.InForce, Instruction{f.Rule, a, err})
@@ -70,23 +67,30 @@ func Plan(ctx context.Context, fs []result.Finding, boxes []Box) Plans {
 	return out
 }
 
-// follow finds the box for a piece of advice and what to move there.
-func (s *Step) follow(ctx context.Context, a result.Advice, boxes []Box) error {
+// follow finds the box for a piece of advice and what to move there; advice for
+// both ends is followed at each that has it otherwise.
+func follow(ctx context.Context, a result.Advice, boxes []Box) ([]Turn, error) {
 	err := fmt.Errorf("%s: not a setting of an end that can be reached: %w", a.Lever, lever.ErrNoLever)
+	var turns []Turn
 	for _, b := range boxes {
 		if (a.End == "sender" || a.End == "receiver") && b.Role() != a.End {
 			continue
 		}
 		moves, why := b.Find(ctx, a)
-		if why == nil {
-			s.At, s.Moves = b, moves
-			return nil
+		for _, m := range moves {
+			turns = append(turns, Turn{b, m})
 		}
-		if !errors.Is(why, lever.ErrNoLever) || !errors.Is(err, ErrInForce) {
+		if why == nil && a.End != "both" {
+			break
+		}
+		if why != nil && (!errors.Is(why, lever.ErrNoLever) || !errors.Is(err, ErrInForce)) {
 			err = why
 		}
 	}
-	return err
+	if len(turns) > 0 {
+		return turns, nil
+	}
+	return nil, err
 }
 
 // together reports whether two levers that follow each other in advice are one
@@ -94,6 +98,10 @@ func (s *Step) follow(ctx context.Context, a result.Advice, boxes []Box) error {
 func together(a, b result.Advice) bool {
 	if a.End != b.End {
 		return false
+	}
+	const feature = "ethtool.features." // those switched on rest on one another
+	if strings.HasPrefix(a.Lever, feature) && strings.HasPrefix(b.Lever, feature) && a.Value == "on" && b.Value == "on" {
+		return true
 	}
 	for _, pair := range [][2]string{
 		{"link.gro_flush_timeout", "link.napi_defer_hard_irqs"},
@@ -111,10 +119,10 @@ func together(a, b result.Advice) bool {
 	return false
 }
 
-func name(moves []Move) string {
+func name(turns []Turn) string {
 	var parts []string
-	for _, m := range moves {
-		parts = append(parts, m.ID+"="+m.Value)
+	for _, t := range turns {
+		parts = append(parts, t.ID+"="+t.Value)
 	}
 	if len(parts) > 3 {
 		parts = append(parts[:2], fmt.Sprintf("and %d more", len(parts)-2))

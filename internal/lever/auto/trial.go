@@ -78,8 +78,8 @@ func containsGap(gaps []result.Gap, g result.Gap) bool {
 
 // turn makes the changes of a step and returns how many are in force.
 func (s *session) turn(ctx context.Context, step Step) (in int, err error) {
-	for _, m := range step.Moves {
-		c, err := step.At.Apply(ctx, m, step.Rule)
+	for _, t := range step.Turns {
+		c, err := t.At.Apply(ctx, t.Move, step.Rule)
 		if c.Lever != "" && !lever.Same(c.Before, c.After) {
 			in++
 		}
@@ -90,19 +90,20 @@ func (s *session) turn(ctx context.Context, step Step) (in int, err error) {
 	return in, nil
 }
 
-// back undoes the moves of a step that are in force.
+// back undoes the first so many turns of a step, last first.
 func (s *session) back(ctx context.Context, step Step, in int) error {
-	for range in {
-		if err := step.At.Back(ctx); err != nil {
-			return fmt.Errorf("put back: %w", err)
+	var errs []error
+	for i := in - 1; i >= 0; i-- {
+		if err := step.Turns[i].At.Back(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("put back: %w", err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // refuse ends a step whose setting could not be made; that it was accepted and
 // had no effect is worth a word of its own.
-func (s *session) refuse(ctx context.Context, n int, name string, step Step, in int, why error) error {
+func (s *session) refuse(ctx context.Context, n, first int, step Step, in int, why error) error {
 	if err := s.back(context.WithoutCancel(ctx), step, in); err != nil {
 		return errors.Join(why, err)
 	}
@@ -111,7 +112,8 @@ func (s *session) refuse(ctx context.Context, n int, name string, step Step, in 
 		d.Why = "accepted, but not in force: " + d.Why
 	}
 	s.r.Gaps = append(s.r.Gaps, result.Gap{Source: step.Name, Reason: d.Why})
-	s.tell(Event{Step: n, Name: name, Decision: &d})
+	s.note(first, step, d)
+	s.tell(Event{Step: n, Name: step.Name, Decision: &d})
 	return nil
 }
 
@@ -121,8 +123,8 @@ func (s *session) note(first int, step Step, d Decision) {
 	verdict := "put back: "
 	if d.Keep {
 		verdict = "kept: "
-		for _, m := range step.Moves {
-			s.r.Changes = append(s.r.Changes, result.Change{Lever: m.ID, After: m.Value, At: time.Now(), Why: step.Rule, End: step.At.Role()})
+		for _, t := range step.Turns {
+			s.r.Changes = append(s.r.Changes, result.Change{Lever: t.ID, Before: t.Before, After: t.Value, At: time.Now(), Why: step.Rule, End: t.At.Role()})
 		}
 	}
 	for i := first; i < len(s.r.Trials); i++ {

@@ -31,7 +31,11 @@ func (b Local) value(id string, i int, now, want string) (string, error) {
 	case "one core for each queue or port", "one core for each queue":
 		return cpuMask(new(big.Int).Lsh(big.NewInt(1), uint(i%cores))), nil
 	case "another core":
-		return cpuMask(new(big.Int).Lsh(big.NewInt(1), uint(cores-1))), nil
+		core := cores - 1
+		if mask, ok := new(big.Int).SetString(strings.ReplaceAll(now, ",", ""), 16); ok && mask.Bit(core) == 1 {
+			core = 0
+		}
+		return cpuMask(new(big.Int).Lsh(big.NewInt(1), uint(core))), nil
 	}
 	if strings.ContainsAny(want, " ") && !numbers(want) {
 		return "", fmt.Errorf("%s: %q is for a person to decide: %w", id, want, lever.ErrNoLever)

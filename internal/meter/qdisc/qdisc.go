@@ -18,14 +18,15 @@ import (
 type Meter struct {
 	Host       host.Host
 	Interfaces []string
+	Sends      bool // payload leaves by them: a shaper is the line of this test
 }
 
 // Name returns "qdisc".
 func (Meter) Name() string { return "qdisc" }
 
 // Read returns drops and requeues as result.NetworkCounter ("QdiscDrops",
-// "QdiscRequeues"), and where an interface is shaped the rate that leaves of its
-// line as result.LineRate of end "sender". A host that does not tell, such as
+// "QdiscRequeues"), and where a sender is shaped the rate that leaves of its line
+// as result.LineRate of end "sender". A host that does not tell, such as
 // a recorded one, has no values.
 func (m Meter) Read(context.Context) ([]result.Value, error) {
 	var vs []result.Value
@@ -44,7 +45,7 @@ func (m Meter) Read(context.Context) ([]result.Value, error) {
 				vs = append(vs, result.NetworkCounter.Of(float64(n), "counter", counter, "interface", ifname))
 			}
 		}
-		if b, err := fs.ReadFile(m.Host, "qdisc/"+ifname+"/rate"); err == nil {
+		if b, err := fs.ReadFile(m.Host, "qdisc/"+ifname+"/rate"); err == nil && m.Sends {
 			if rate, err := strconv.ParseFloat(strings.TrimSpace(string(b)), 64); err == nil && rate > 0 {
 				vs = append(vs, result.LineRate.Of(rate, "end", "sender", "interface", ifname))
 			}

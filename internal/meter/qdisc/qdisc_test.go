@@ -19,7 +19,7 @@ func TestReadsShaper(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	m := Meter{h, []string{l.A.Interface}}
+	m := Meter{h, []string{l.A.Interface}, true}
 	if vs, err := m.Read(t.Context()); err != nil || len(vs) > 0 && vs[0].V != 0 {
 		t.Errorf("before: %v, %v", vs, err)
 	}
