@@ -254,7 +254,7 @@ func TestTappedCounts(t *testing.T) {
 	defer r.Close()
 	p := Profile{Sizes: []int{64}, Source: make(net.HardwareAddr, 6), Dest: make(net.HardwareAddr, 6), Flows: 2, StampEvery: 1,
 		SourceIP: netip.MustParseAddr("198.18.1.2"), DestIP: netip.MustParseAddr("198.19.1.2")}
-	s := &ported{p, p.template(), a}
+	s := &ported{p, p.template(), a, 1}
 	one := func(n uint64, spoil int) {
 		f := s.fill(slices.Clone(s.tmpl.frame), n)
 		if spoil > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/linerate/linerate/internal/port"
 )
 
-//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu -I../../wire/frame" -type sending -type received -type silence -target bpfel,bpfeb program bpf/generator.bpf.c
+//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu -I../../wire/frame" -type received -type silence -target bpfel,bpfeb program bpf/generator.bpf.c
 
 // live makes frames in the kernel.
 type live struct {
@@ -88,7 +88,7 @@ func (l *live) Send(ctx context.Context, load Load) (Sent, error) {
 	}
 	var objs struct {
 		Generate *ebpf.Program  `ebpf:"generate"`
-		Senders  *ebpf.Map      `ebpf:"senders"`
+		Sender   *ebpf.Variable `ebpf:"sender"`
 		Lateness *ebpf.Map      `ebpf:"lateness"`
 		Stop     *ebpf.Variable `ebpf:"stop"`
 	}
@@ -96,7 +96,6 @@ func (l *live) Send(ctx context.Context, load Load) (Sent, error) {
 		return Sent{}, fmt.Errorf("generator: load (it needs CAP_BPF and CAP_NET_ADMIN): %w", err)
 	}
 	defer objs.Generate.Close()
-	defer objs.Senders.Close()
 	defer objs.Lateness.Close()
 
 	runtime.LockOSThread()
@@ -128,7 +127,7 @@ func (l *live) Send(ctx context.Context, load Load) (Sent, error) {
 		}
 		left -= left % uint64(batch) // the program counts places in whole batches
 		err := runLive(objs.Generate.FD(), l.tmpl.frame, uint32(left), batch)
-		if lookup := objs.Senders.Lookup(uint32(0), &st); lookup != nil {
+		if lookup := objs.Sender.Get(&st); lookup != nil {
 			return Sent{}, fmt.Errorf("generator: counters: %w", lookup)
 		}
 		if err != nil && !errors.Is(err, unix.EINTR) {

@@ -61,7 +61,6 @@ const (
 	programMapForeign         = "foreign"
 	programMapLatency         = "latency"
 	programMapLateness        = "lateness"
-	programMapSenders         = "senders"
 	programMapSilences        = "silences"
 	programProgGenerate       = "generate"
 	programProgPass           = "pass"
@@ -88,6 +87,7 @@ const (
 	programVarPairs           = "pairs"
 	programVarPayloadAt       = "payload_at"
 	programVarPortAt          = "port_at"
+	programVarSender          = "sender"
 	programVarShuffled        = "shuffled"
 	programVarSizeMix         = "size_mix"
 	programVarSizes           = "sizes"
@@ -156,7 +156,6 @@ type programMapSpecs struct {
 	Foreign  *ebpf.MapSpec `ebpf:"foreign"`
 	Latency  *ebpf.MapSpec `ebpf:"latency"`
 	Lateness *ebpf.MapSpec `ebpf:"lateness"`
-	Senders  *ebpf.MapSpec `ebpf:"senders"`
 	Silences *ebpf.MapSpec `ebpf:"silences"`
 }
 
@@ -186,6 +185,7 @@ type programVariableSpecs struct {
 	Pairs           *ebpf.VariableSpec `ebpf:"pairs"`
 	PayloadAt       *ebpf.VariableSpec `ebpf:"payload_at"`
 	PortAt          *ebpf.VariableSpec `ebpf:"port_at"`
+	Sender          *ebpf.VariableSpec `ebpf:"sender"`
 	Shuffled        *ebpf.VariableSpec `ebpf:"shuffled"`
 	SizeMix         *ebpf.VariableSpec `ebpf:"size_mix"`
 	Sizes           *ebpf.VariableSpec `ebpf:"sizes"`
@@ -223,7 +223,6 @@ type programMaps struct {
 	Foreign  *ebpf.Map `ebpf:"foreign"`
 	Latency  *ebpf.Map `ebpf:"latency"`
 	Lateness *ebpf.Map `ebpf:"lateness"`
-	Senders  *ebpf.Map `ebpf:"senders"`
 	Silences *ebpf.Map `ebpf:"silences"`
 }
 
@@ -233,7 +232,6 @@ func (m *programMaps) Close() error {
 		m.Foreign,
 		m.Latency,
 		m.Lateness,
-		m.Senders,
 		m.Silences,
 	)
 }
@@ -264,6 +262,7 @@ type programVariables struct {
 	Pairs           *ebpf.Variable `ebpf:"pairs"`
 	PayloadAt       *ebpf.Variable `ebpf:"payload_at"`
 	PortAt          *ebpf.Variable `ebpf:"port_at"`
+	Sender          *ebpf.Variable `ebpf:"sender"`
 	Shuffled        *ebpf.Variable `ebpf:"shuffled"`
 	SizeMix         *ebpf.Variable `ebpf:"size_mix"`
 	Sizes           *ebpf.Variable `ebpf:"sizes"`
