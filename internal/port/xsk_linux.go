@@ -84,7 +84,7 @@ func (x *xsk) open(index int, o XDPOptions) (mode string, err error) {
 		}
 	}
 	x.refill()
-	const maxTxBudget = 9 // XDP_MAX_TX_SKB_BUDGET, linux/if_xdp.h
+	const maxTxBudget = 9                                               // XDP_MAX_TX_SKB_BUDGET, linux/if_xdp.h
 	_ = unix.SetsockoptInt(x.fd, unix.SOL_XDP, maxTxBudget, sendBudget) // slower without, and still right
 	if mode, err = x.bind(index, o.Queue); err != nil {
 		return "", err

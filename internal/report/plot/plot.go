@@ -39,7 +39,7 @@ type Axis struct {
 	Ticks      []float64 // preferred ticks of a logarithmic axis, such as the sizes measured
 	Least      float64   // with Most: what a linear axis shows at least, such as 0 to 100 %
 	Most       float64
-	Second     Scale     // the same values in another unit, at the right edge (y only)
+	Second     Scale // the same values in another unit, at the right edge (y only)
 }
 
 // Scale converts an axis to a second unit.
