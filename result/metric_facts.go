@@ -23,6 +23,7 @@ var (
 	WaitsPerSend     = Metric{"waits_per_send", Gauge, "1", "waits/send", "Voluntary context switches for each send.", "getrusage(2) ru_nvcsw"}
 	StallSeconds     = Metric{"stall_seconds", Gauge, "s", "pause", "Usual length of the pauses of a transfer.", ""}
 	ACKDelay         = Metric{"ack_delay_seconds", Gauge, "s", "ACK delay", "Time by which acknowledgements are delayed.", "RFC 1122 4.2.3.2"}
+	TCPBufferCeiling = Metric{"tcp_buffer_ceiling_bytes", Gauge, "B", "buffer ceiling", "Most that the kernel tunes a socket's buffer to.", "linux networking/ip-sysctl tcp_rmem, tcp_wmem"}
 	CwndBytes        = Metric{"tcp_congestion_window_bytes", Gauge, "B", "cwnd", "Congestion window.", "RFC 5681 2"}
 	DuplicateACKs    = Metric{"tcp_duplicate_acks_total", Counter, "1", "dup ACKs", "Duplicate acknowledgements.", "RFC 5681 2"}
 	RetransmitShare  = Metric{"tcp_retransmit_ratio", Gauge, "1", "resent", "Share of data segments sent again.", "RFC 9293"}
@@ -43,6 +44,6 @@ var (
 
 func factMetrics() []Metric {
 	return []Metric{Observed, ComparedGoodput, LineRateMax, LinkPorts, LinkMTU, PathMTU, BusLimit, PCIeGeneration, PCIeLanes, StorageRate, PauseFrames, RingEntries,
-		StreamsTried, WriteSize, WritesPerMessage, WaitsPerSend, StallSeconds, ACKDelay, CwndBytes, DuplicateACKs, RetransmitShare,
+		StreamsTried, WriteSize, WritesPerMessage, WaitsPerSend, StallSeconds, ACKDelay, TCPBufferCeiling, CwndBytes, DuplicateACKs, RetransmitShare,
 		CoreBusy, CoresBusy, CyclesPerByte, CyclesPerSend, PacketsPerInterrupt, InterruptRate, PacketsPerPoll, NAPIBudget, FullPolls, CoalesceTime, ConntrackEntries, DriverBuffers}
 }

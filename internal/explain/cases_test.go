@@ -44,9 +44,17 @@ func codes(fs []result.Finding) []string {
 
 // Public reports of slow links, each transcribed from what its reporter saw:
 // the cause accepted there must be among the first three explanations, for 90 %
-// of them at least.
+// of them at least. The rules were made with the cases at hand; the fresh ones
+// came after the rules, and tell how far these carry: 23 of 24 were in the first
+// three before any rule was touched for them.
 func TestPublicCases(t *testing.T) {
-	files, err := filepath.Glob("testdata/cases/*.yaml")
+	for _, set := range []string{"cases", "fresh"} {
+		t.Run(set, func(t *testing.T) { judgeCases(t, "testdata/"+set+"/*.yaml") })
+	}
+}
+
+func judgeCases(t *testing.T, pattern string) {
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}

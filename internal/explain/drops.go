@@ -146,8 +146,9 @@ func largerTable(v View) []result.Advice {
 	if !ok {
 		most = 262144
 	}
-	return []result.Advice{{Lever: "sysctl.net.netfilter.nf_conntrack_max", Value: fmt.Sprintf("%.0f", 2*most)},
-		{Lever: "sysctl.net.netfilter.nf_conntrack_buckets", Value: fmt.Sprintf("%.0f", most/2)}}
+	most = max(2*most, leastTable)
+	return []result.Advice{{Lever: "sysctl.net.netfilter.nf_conntrack_max", Value: fmt.Sprintf("%.0f", most)},
+		{Lever: "sysctl.net.netfilter.nf_conntrack_buckets", Value: fmt.Sprintf("%.0f", most/4)}}
 }
 
 // squeezedRate holds where polls run out of budget more than once a second.

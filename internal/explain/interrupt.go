@@ -26,8 +26,12 @@ func interruptRules() []Rule {
 					atMost(0.3, "irq.packets-per-interrupt", lonelyPackets),
 				),
 			},
-			clues:  []clue{atLeast(0.3, "cpu.softirq", irqShare), atLeast(0.2, "cpu.busiest", freeCore)},
-			doubts: []clue{saw(0.5, "irq.coalesce-ignored"), saw(0.4, "irq.latency-bound")}},
+			clues: []clue{atLeast(0.3, "cpu.softirq", irqShare), atLeast(0.2, "cpu.busiest", freeCore)},
+			doubts: []clue{
+				saw(0.5, "irq.coalesce-ignored"), saw(0.4, "irq.latency-bound"),
+				// Small writes make the packets that interrupt.
+				every(0.4, saw(0, "protocol", "tcp"), atMost(0, "app.write-size", smallSegment*1460)),
+			}},
 		{ID: "irq.timer-too-short", Code: "R-IRQ-2",
 			Group: Interrupts,
 			Title: "The software timer fires before packets gather",

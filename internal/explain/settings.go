@@ -180,6 +180,14 @@ func (e *endReader) box() {
 	if e.receives {
 		e.number("irq.budget", e.end.Settings["sysctl.net.core.netdev_budget"], 1)
 	}
+	// The last of three numbers is what tuning may reach (ip-sysctl).
+	ceiling := func(key, sysctl string, matters bool) {
+		if f := strings.Fields(e.end.Settings[sysctl]); matters && len(f) == 3 {
+			e.number(key, f[2], 1)
+		}
+	}
+	ceiling("tcp.send-ceiling", "sysctl.net.ipv4.tcp_wmem", e.sends)
+	ceiling("tcp.receive-ceiling", "sysctl.net.ipv4.tcp_rmem", e.receives)
 	e.number("conntrack.max", e.end.Settings["sysctl.net.netfilter.nf_conntrack_max"], 1)
 	e.number("conntrack.buckets", e.end.Settings["sysctl.net.netfilter.nf_conntrack_buckets"], 1)
 }

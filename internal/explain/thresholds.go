@@ -124,6 +124,8 @@ const (
 	smallBudget = 64
 	// squeezes is how often a second a core may run out of budget.
 	squeezes = 1
+	// leastTable is a table in entries that no box with a gigabyte is smaller than.
+	leastTable = 65536
 	// fullTable is the share of the connection table that counts as full.
 	fullTable = 0.9
 

@@ -120,6 +120,8 @@ func tcpFacts() []Fact {
 		number("tcp.in-flight", Size, result.TCPInFlight, "bytes sent and not acknowledged"),
 		number("tcp.mss", Size, result.TCPMSS, "payload of a full segment"),
 		number("tcp.send-buffer", Size, result.TCPSendBuffer, "send buffer of the socket"),
+		number("tcp.send-ceiling", Size, result.TCPBufferCeiling, "most that the kernel tunes a send buffer to (third number of tcp_wmem)", "end", "sender"),
+		number("tcp.receive-ceiling", Size, result.TCPBufferCeiling, "most that the kernel tunes a receive buffer to (third number of tcp_rmem)", "end", "receiver"),
 		flag("tcp.buffer-set", "the application sets SO_SNDBUF or SO_RCVBUF"),
 		number("tcp.rwnd-limited", Share, result.TCPRwndLimited, "share of busy time held back by the receive window (ss -ti)"),
 		number("tcp.sndbuf-limited", Share, result.TCPSndbufLimited, "share of busy time held back by the send buffer (ss -ti)"),

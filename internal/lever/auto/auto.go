@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -154,7 +155,7 @@ func (s *session) next(ctx context.Context, n int) (*Step, ending) {
 	}
 	plan := Plan(ctx, fs, s.Boxes)
 	for _, step := range plan.Steps {
-		if !s.tried[step.key()] {
+		if !s.tried[step.key()] && !s.moved(step) {
 			s.tried[step.key()] = true
 			return &step, ""
 		}
@@ -163,6 +164,17 @@ func (s *session) next(ctx context.Context, n int) (*Step, ending) {
 		return nil, "no rule says what bounds it"
 	}
 	return nil, "nothing that the findings name is left to try here"
+}
+
+// moved reports whether all settings of a step were changed and kept before:
+// what the same advice says next, such as "another core", would only go round.
+func (s *session) moved(step Step) bool {
+	for _, t := range step.Turns {
+		if !slices.ContainsFunc(s.r.Changes, func(c result.Change) bool { return c.Lever == t.ID && c.End == t.At.Role() }) {
+			return false
+		}
+	}
+	return true
 }
 
 // try measures a step in pairs, ABBA, and keeps it or puts it back.
