@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"text/tabwriter"
 	"time"
 
 	"github.com/linerate/linerate/internal/meter/napi"
@@ -46,4 +47,15 @@ func napiText(w io.Writer, vs []result.Value, over time.Duration) {
 		fmt.Fprintf(w, "; the meter's own time is %.2f us of it, %.1f %%", own/packets*1e6, 100*own/max(spent, own))
 	}
 	fmt.Fprintln(w)
+}
+
+// callsText lists poll calls as the report's cycle profile does: how many
+// packets came before, the time since the call before, and the time inside.
+func callsText(w io.Writer, calls []napi.Call) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "core\tinterface\tpacket\tpackets\tsince us\tinside us\t")
+	for _, c := range calls {
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%.1f\t%.2f\t\n", c.CPU, c.Interface, c.Packet, c.Packets, float64(c.Since)/1e3, float64(c.Inside)/1e3)
+	}
+	return t.Flush()
 }

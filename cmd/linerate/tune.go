@@ -100,10 +100,14 @@ func newTuneConfirm(c cli, o *tuneOptions) *cobra.Command {
 }
 
 func newTuneRollback(c cli, o *tuneOptions) *cobra.Command {
-	return &cobra.Command{
+	abandoned := false
+	cmd := &cobra.Command{
 		Use: "rollback [ID]", Short: "Undo every change that is not undone yet", Args: cobra.MaximumNArgs(1),
-		Example: "  linerate tune rollback",
+		Example: "  linerate tune rollback\n  linerate tune rollback --abandoned",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if abandoned {
+				return o.recover(cmd.Context(), c)
+			}
 			h, err := host.Live()
 			if err != nil {
 				return err
@@ -123,6 +127,8 @@ func newTuneRollback(c cli, o *tuneOptions) *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&abandoned, "abandoned", false, "undo only what was never confirmed and no process answers for any more")
+	return cmd
 }
 
 func printOutcome(c cli, o lever.Outcome) {
@@ -186,11 +192,6 @@ func newTuneWatchdog(o *tuneOptions) *cobra.Command {
 				return err
 			}
 			defer end.close()
-			own, err := lever.Own(o.dir, args[0])
-			if err != nil {
-				return err
-			}
-			defer own.Close()
 			if leashed {
 				if said, err := io.Copy(io.Discard, os.Stdin); err != nil || said == 0 {
 					wait = 0 // whom it waited for is gone without a word

@@ -60,6 +60,9 @@ func runTuneApply(ctx context.Context, c cli, o *applyOptions, args []string) (e
 			}
 		}
 	}
+	if err := o.recover(ctx, c); err != nil {
+		return err
+	}
 	j, err := lever.Create(o.dir, lever.Here(h))
 	if err != nil {
 		return err
@@ -70,7 +73,7 @@ func runTuneApply(ctx context.Context, c cli, o *applyOptions, args []string) (e
 		if err != nil {
 			return err
 		}
-		if err := lever.Arm(exe, "tune", "watchdog", "--state", o.dir, "--wait", o.within.String(), j.ID); err != nil {
+		if err := j.Arm(exe, "tune", "watchdog", "--state", o.dir, "--wait", o.within.String(), j.ID); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func (es *autoEnds) add(o *autoOptions, netns, ifname, role string) error {
 	if err != nil {
 		return err
 	}
-	leash, err := lever.Leash(exe, "tune", "watchdog", "--leash", "--state", o.dir, "--wait", o.within.String(), "--netns", netns, j.ID)
+	leash, err := j.Leash(exe, "tune", "watchdog", "--leash", "--state", o.dir, "--wait", o.within.String(), "--netns", netns, j.ID)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func faults() []fault {
 			plant: func(l *lab) error { return l.a.SetSysctl("net.ipv4.tcp_wmem", "4096 8192 8192") }, lever: "sysctl.net.ipv4.tcp_wmem"},
 		{name: "window scaling off over 8 ms", causes: []string{"R-TCP-3"}, relay: path,
 			plant: receiver("net.ipv4.tcp_window_scaling", "0"), lever: "sysctl.net.ipv4.tcp_window_scaling"},
-		{name: "offloads off at the sender", causes: []string{"R-OFF-1"}, plant: func(l *lab) error { return l.ends[0].SetOffload(testnet.OffloadNone) },
+		{name: "offloads off at the sender", causes: []string{"R-OFF-1"}, args: []string{"--time", "700ms"}, plant: func(l *lab) error { return l.ends[0].SetOffload(testnet.OffloadNone) },
 			lever: "ethtool.features."},
 		{name: "MTU of 576", causes: []string{"R-CPU-4"}, relay: &testnet.RelayOptions{MTU: 576}, lever: "link.mtu"},
 		{name: "gro_flush_timeout of 10 us at 25,000 packets/s", causes: []string{"R-IRQ-2"}, url: "udp", args: []string{"--rate", "25kpps", "-l", "64", "--no-offload"}, link: testnet.LinkOptions{Offload: testnet.OffloadSegments},

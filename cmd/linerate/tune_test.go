@@ -4,12 +4,15 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/linerate/linerate/internal/host"
+	"github.com/linerate/linerate/internal/lever"
 	"github.com/linerate/linerate/internal/testnet"
 )
 
@@ -94,4 +97,42 @@ func TestTuneUndoesAHalf(t *testing.T) {
 	tune(t, n, exitUsage, "apply", state, "no.such.setting=1")
 	tune(t, n, exitUsage, "apply", state, "link.mtu@lo")
 	tune(t, n, exitUsage, "rollback", state, "20000101T000000Z-00000000")
+}
+
+// What died with everybody who answered for it is put back by the next change,
+// and told.
+func TestTuneRecoversWhatWasAbandoned(t *testing.T) {
+	n := testnet.NewNamespace(t, "box")
+	dir := t.TempDir()
+	state := "--state=" + dir
+	before := tune(t, n, exitDone, "show", "link.mtu@lo")
+	err := n.Do(func() error { // as a session killed between a change and its confirmation leaves it
+		h, err := host.Live()
+		if err != nil {
+			return err
+		}
+		j, err := lever.Create(dir, lever.Here(h))
+		if err != nil {
+			return err
+		}
+		mtu, err := lever.Find(h, "link.mtu@lo")
+		if err == nil {
+			_, err = j.Apply(t.Context(), mtu, "9000", "test")
+		}
+		return errors.Join(err, j.Close())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := tune(t, n, exitDone, "apply", state, "--keep", "sysctl.net.ipv4.tcp_timestamps=0")
+	if !strings.Contains(out, "neither confirmed nor put back") || tune(t, n, exitDone, "show", "link.mtu@lo") != before {
+		t.Errorf("not recovered:\n%s", out)
+	}
+	// A change that waits for its confirmation is somebody's.
+	tune(t, n, exitDone, "apply", state, "--confirm-within", "1m", "link.mtu@lo=8000")
+	tune(t, n, exitDone, "rollback", state, "--abandoned")
+	if now := tune(t, n, exitDone, "show", "link.mtu@lo"); !strings.Contains(now, "8000") {
+		t.Errorf("taken from under its owner: %s", now)
+	}
+	tune(t, n, exitDone, "rollback", state)
 }

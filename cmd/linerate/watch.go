@@ -16,6 +16,7 @@ import (
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/meter/cpu"
 	"github.com/linerate/linerate/internal/meter/irq"
+	"github.com/linerate/linerate/internal/meter/napi"
 	"github.com/linerate/linerate/internal/meter/nic"
 	"github.com/linerate/linerate/internal/meter/nstat"
 	"github.com/linerate/linerate/internal/meter/softnet"
@@ -28,6 +29,7 @@ type watchOptions struct {
 	netns      string
 	every      time.Duration
 	json, once bool
+	napi       bool
 }
 
 func newWatch(c cli) *cobra.Command {
@@ -49,6 +51,7 @@ func newWatch(c cli) *cobra.Command {
 	f.StringVar(&o.netns, "netns", "", "watch the network namespace `NAME`")
 	f.DurationVar(&o.every, "every", time.Second, "time between readings")
 	f.BoolVar(&o.json, "json", false, "print readings as lines of JSON")
+	f.BoolVar(&o.napi, "napi", false, "also count polls, and with --once show the last poll calls of each core (needs root)")
 	f.BoolVar(&o.once, "once", false, "print one interval as text, or with --json one reading, and end")
 	return cmd
 }
@@ -65,6 +68,13 @@ func runWatch(ctx context.Context, c cli, o watchOptions) error {
 	w, err := newWatcher(h, o)
 	if err != nil {
 		return err
+	}
+	if o.napi {
+		if w.polls, err = napi.Open(callsKept); err != nil {
+			return err
+		}
+		defer w.polls.Close()
+		w.meters = append(w.meters, w.polls)
 	}
 	switch {
 	case o.json:
@@ -89,6 +99,7 @@ type watcher struct {
 	meters []measure.Meter
 	start  time.Time
 	gaps   []result.Gap
+	polls  *napi.Meter // nil without --napi
 }
 
 func newWatcher(h host.Host, o watchOptions) (*watcher, error) {
@@ -160,10 +171,18 @@ func (w *watcher) onceAsText(ctx context.Context, c cli) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	v := newInterval(before, w.read(ctx))
+	now := w.read(ctx)
+	v := newInterval(before, now)
 	for _, g := range w.gaps {
 		fmt.Fprintf(c.err, "%s cannot be read: %s\n", g.Source, g.Reason)
 	}
-	_, err := lipgloss.Fprint(c.out, v.render(w, nil))
-	return err
+	if _, err := lipgloss.Fprint(c.out, v.render(w, nil)); err != nil || w.polls == nil {
+		return err
+	}
+	napiText(c.out, result.Delta(before.Values, now.Values), now.At-before.At)
+	calls, err := w.polls.Calls()
+	if err != nil {
+		return err
+	}
+	return callsText(c.out, calls)
 }

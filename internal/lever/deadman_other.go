@@ -2,6 +2,11 @@
 
 package lever
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 func ownSession() *syscall.SysProcAttr { return nil }
+
+func inherited(*os.File) []*os.File { return nil }

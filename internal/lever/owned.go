@@ -1,25 +1,6 @@
 package lever
 
-import (
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-)
-
-// Own takes part in owning the journal with this ID, as the process that made
-// it and its dead-man timer do, until the closer is closed or this process ends.
-func Own(dir, id string) (io.Closer, error) {
-	f, err := os.Open(filepath.Join(dir, filepath.Base(id)+ending))
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	if err := share(f); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("journal %s: %w", f.Name(), err)
-	}
-	return f, nil
-}
+import "path/filepath"
 
 // Abandoned reports whether changes wait that no process answers for any more:
 // who made them and the dead-man timer have died, by kill -9 or with the box.

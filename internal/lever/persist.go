@@ -60,16 +60,21 @@ func Files(ws []Wanted, exe string) map[string]string {
 			unit = append(unit, w.ID()+"="+w.Value)
 		}
 	}
+	if len(unit)+len(out) == 0 {
+		return out
+	}
+	// At boot, what a session left half done is put back before anything is set.
+	run := "ExecStart=" + exe + " tune rollback --abandoned"
 	if len(unit) > 0 {
 		slices.Sort(unit)
-		args := ""
+		run += "\nExecStart=" + exe + " tune apply --keep"
 		for _, u := range unit {
-			args += fmt.Sprintf(" %q", u)
+			run += fmt.Sprintf(" %q", u)
 		}
-		section("etc/systemd/system/linerate-tune.service",
-			"[Unit]\nDescription=Settings chosen by linerate\nAfter=network-online.target\nWants=network-online.target\n\n[Service]\nType=oneshot\n",
-			"ExecStart="+exe+" tune apply --keep"+args+"\n\n[Install]\nWantedBy=multi-user.target")
 	}
+	section("etc/systemd/system/linerate-tune.service",
+		"[Unit]\nDescription=Settings chosen by linerate\nAfter=network-online.target\nWants=network-online.target\n\n[Service]\nType=oneshot\n",
+		run+"\n\n[Install]\nWantedBy=multi-user.target")
 	return out
 }
 
