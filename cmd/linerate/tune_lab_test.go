@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linerate/linerate/internal/explain"
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/lever/auto"
 	"github.com/linerate/linerate/internal/testnet"
@@ -263,6 +264,42 @@ func TestTuneAutoFindsPlantedFaults(t *testing.T) {
 	t.Logf("\n| fault | place | first | kept | ended |\n| --- | --- | --- | --- | --- |\n%s%d of %d first", table.String(), first, len(rows))
 	if len(rows) == len(faults()) && first < 12 {
 		t.Errorf("%d of %d causes were the first hypothesis, want 12", first, len(rows))
+	}
+}
+
+// At 25,000 datagrams a second a poll for each of them gives way to one for many,
+// found by the loop alone.
+func TestTuneAutoGathersDatagrams(t *testing.T) {
+	testnet.NeedRoot(t)
+	self := executable(t)
+	l := newLab(t, fault{link: testnet.LinkOptions{Offload: testnet.OffloadSegments}})
+	if err := l.serve(t.Context(), self); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.write(l.hostB, "ethtool/eth0/features", "gro: on"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := l.a.Run(t.Context(), self, "tune", "auto", "--state", t.TempDir(), "--peer-netns", fmt.Sprintf("/proc/%d/ns/net", l.server.PID()), "--json",
+		"--time", "500ms", "--confirm-within", "1s", "--steps", "2", "udp://"+l.target, "--rate", "25kpps", "-l", "64", "--no-offload")
+	var r result.Result
+	if err != nil || json.NewDecoder(strings.NewReader(out[max(strings.Index(out, "{"), 0):])).Decode(&r) != nil {
+		t.Fatalf("%v: %s", err, out[:min(len(out), 2000)])
+	}
+	for _, x := range firstTrials(r.Trials) {
+		trials := after(r.Trials, x.Name)
+		t.Logf("%s: %s packets a poll, %s us a packet; %s", x.Name, perPoll(trials), middle(trials, "%.2f", func(f auto.Figures) float64 { return f.Cost * 1e6 }), x.Note)
+	}
+	if !slices.ContainsFunc(r.Changes, func(c result.Change) bool { return strings.HasPrefix(c.Lever, "link.gro_flush_timeout") }) {
+		t.Fatalf("kept %+v, want a software timer", r.Changes)
+	}
+	var batch float64
+	for _, x := range after(r.Trials, r.Trials[len(r.Trials)-1].Name) {
+		if n, ok := (explain.View{Values: x.Values}).Share(result.NAPIPackets, result.NAPIPolls); ok {
+			batch = max(batch, n)
+		}
+	}
+	if batch < 8 {
+		t.Errorf("%.1f packets a poll, want 8", batch)
 	}
 }
 

@@ -143,7 +143,7 @@ func gatherEight(v View) []result.Advice {
 		{Lever: "ethtool.coalesce.rx-usecs", Value: fmt.Sprintf("%.0f", max(usecs, 1)), End: "receiver"},
 		{Lever: "ethtool.coalesce.rx-frames", Value: fmt.Sprintf("%.0f", frames), End: "receiver"},
 		{Lever: "link.napi_defer_hard_irqs", Value: "2", End: "receiver"},
-		{Lever: "link.gro_flush_timeout", Value: fmt.Sprintf("%.0f", 2*max(usecs, 1)*1e3), End: "receiver"},
+		{Lever: "link.gro_flush_timeout", Value: fmt.Sprintf("%.0f", 3*max(usecs, 1)*1e3), End: "receiver"},
 		{Lever: "link.threaded", Value: "1", End: "receiver"},
 	}
 }
