@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"github.com/linerate/linerate/internal/explain"
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/lever"
+	"github.com/linerate/linerate/internal/lever/auto"
 	"github.com/linerate/linerate/result"
 )
 
@@ -93,7 +93,7 @@ func advised(ctx context.Context, c cli, h host.Host, ifname string, f result.Fi
 	case err != nil:
 		fmt.Fprintf(c.out, "%s: %s (%s; %v)\n", id, a.Value, why, err)
 		return ""
-	case lever.Same(now, a.Value) || roomier(id, now, a.Value):
+	case lever.Same(now, a.Value) || auto.Roomier(id, now, a.Value):
 		fmt.Fprintf(c.out, "%s: is %q already, which is enough (%s)\n", id, now, why)
 		return ""
 	}
@@ -102,23 +102,4 @@ func advised(ctx context.Context, c cli, h host.Host, ifname string, f result.Fi
 		fmt.Fprintf(c.out, "  trade: %s\n", f.Trade)
 	}
 	return fmt.Sprintf("'%s=%s'", id, a.Value)
-}
-
-// roomier reports whether a buffer's ceiling stands at or above the one advised:
-// advice to enlarge must not shrink it.
-func roomier(id, now, want string) bool {
-	if !strings.Contains(id, "mem") {
-		return false
-	}
-	ceiling := func(s string) (n int64, ok bool) {
-		f := strings.Fields(s)
-		if len(f) == 0 {
-			return 0, false
-		}
-		n, err := strconv.ParseInt(f[len(f)-1], 10, 64)
-		return n, err == nil
-	}
-	have, ok1 := ceiling(now)
-	need, ok2 := ceiling(want)
-	return ok1 && ok2 && have >= need
 }

@@ -51,7 +51,7 @@ func (b Local) Find(ctx context.Context, a result.Advice) ([]Move, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !lever.Same(now, want) && !roomier(id, now, want) {
+		if !lever.Same(now, want) && !Roomier(id, now, want) {
 			moves = append(moves, Move{id, now, want})
 		}
 	}

@@ -76,3 +76,21 @@ func TestPlan(t *testing.T) {
 		t.Errorf("instructions %+v, in force %+v", p.Instructions, p.InForce)
 	}
 }
+
+// What is roomy enough is not made smaller.
+func TestAdviceNeverShrinksBuffers(t *testing.T) {
+	for _, c := range []struct {
+		id, now, want string
+		enough        bool
+	}{
+		{"sysctl.net.ipv4.tcp_rmem", "4096 131072 33554432", "4096 65536 262144", true},
+		{"sysctl.net.ipv4.tcp_rmem", "4096 8192 8192", "4096 65536 262144", false},
+		{"sysctl.net.core.netdev_budget", "600", "300", true},
+		{"ethtool.coalesce.rx-usecs@eth0", "600", "300", false},
+		{"sysctl.net.core.rmem_max", "212992", "one for each core", false},
+	} {
+		if got := Roomier(c.id, c.now, c.want); got != c.enough {
+			t.Errorf("%s at %q against %q: %v, want %v", c.id, c.now, c.want, got, c.enough)
+		}
+	}
+}

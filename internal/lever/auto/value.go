@@ -114,9 +114,9 @@ func cpuMask(mask *big.Int) string {
 	return strings.Join(append([]string{s}, words...), ",")
 }
 
-// roomier reports whether a buffer, table or queue stands at or above what is
+// Roomier reports whether a buffer, table or queue stands at or above what is
 // advised: advice to enlarge must not shrink it.
-func roomier(id, now, want string) bool {
+func Roomier(id, now, want string) bool {
 	enlarges := false
 	for _, part := range []string{"mem", "conntrack_max", "conntrack_buckets", "backlog", "budget", "tx_queue_len", "rings."} {
 		enlarges = enlarges || strings.Contains(id, part)
