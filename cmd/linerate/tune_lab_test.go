@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -300,6 +301,45 @@ func TestTuneAutoGathersDatagrams(t *testing.T) {
 	}
 	if batch < 8 {
 		t.Errorf("%.1f packets a poll, want 8", batch)
+	}
+}
+
+// A session that is killed in the middle of a step leaves nothing changed: the
+// process at the other end of its leash puts everything back.
+func TestTuneAutoKilledIsPutBack(t *testing.T) {
+	testnet.NeedRoot(t)
+	self := executable(t)
+	const planted = "4096 8192 8192"
+	l := newLab(t, fault{})
+	if err := l.serve(t.Context(), self); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.a.SetSysctl("net.ipv4.tcp_wmem", planted); err != nil {
+		t.Fatal(err)
+	}
+	session, err := l.a.Start(t.Context(), self, "tune", "auto", "--state", t.TempDir(), "--time", "300ms", "--pairs", "3", "tcp://"+l.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Stop()
+	standsAt := func(want bool) bool {
+		for range 600 {
+			v, err := l.a.Sysctl("net.ipv4.tcp_wmem")
+			if err == nil && (strings.Join(strings.Fields(v), " ") == planted) == want {
+				return true
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		return false
+	}
+	if !standsAt(false) {
+		t.Fatalf("nothing was tried:\n%s", session.Output())
+	}
+	if err := session.Signal(os.Kill); err != nil {
+		t.Fatal(err)
+	}
+	if !standsAt(true) {
+		t.Error("left changed after kill -9")
 	}
 }
 
