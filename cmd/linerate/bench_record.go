@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -98,11 +100,13 @@ func grown(r *result.Result) []result.Value {
 	first, last := r.Readings[0].Values, r.Readings[len(r.Readings)-1].Values
 	vs := result.Delta(first, last)
 	for _, v := range last {
-		// Connections of ours begin after the first reading, at nothing.
-		if m, _ := result.Lookup(v.Metric); v.Labels["flow"] != "" && m.Kind == result.Counter {
-			if _, known := result.Get(first, m, "flow", v.Labels["flow"]); !known {
-				vs = append(vs, v)
-			}
+		// Connections of ours begin after the first reading, at nothing; so do the
+		// counts of an interface that had not been polled yet.
+		m, _ := result.Lookup(v.Metric)
+		begins := v.Labels["flow"] != "" || strings.HasPrefix(v.Metric, "napi_")
+		known := slices.ContainsFunc(first, func(x result.Value) bool { return x.Metric == v.Metric && maps.Equal(x.Labels, v.Labels) })
+		if begins && m.Kind == result.Counter && !known {
+			vs = append(vs, v)
 		}
 	}
 	return slices.DeleteFunc(vs, func(v result.Value) bool {
