@@ -78,6 +78,17 @@ type Reading struct {
 	Values []Value       `json:"values"`
 }
 
+// ReadingsAt returns the readings taken at one end; "" is the end that measured.
+func (r *Result) ReadingsAt(end string) []Reading {
+	var out []Reading
+	for _, rd := range r.Readings {
+		if rd.End == end {
+			out = append(out, rd)
+		}
+	}
+	return out
+}
+
 // Trial is one try within a search, a sweep, a ladder or a set of repeats
 // (RFC 2544 section 23, "trial description"). Trials that differ only in
 // repetition carry the same Name and Params.

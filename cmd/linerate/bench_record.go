@@ -94,10 +94,11 @@ func hostMeters() []measure.Meter {
 // Counters that stood still are left out, so are those of our own overhead; the
 // readings have them all.
 func grown(r *result.Result) []result.Value {
-	if len(r.Readings) < 2 {
+	readings := r.ReadingsAt("")
+	if len(readings) < 2 {
 		return nil
 	}
-	first, last := r.Readings[0].Values, r.Readings[len(r.Readings)-1].Values
+	first, last := readings[0].Values, readings[len(readings)-1].Values
 	vs := result.Delta(first, last)
 	for _, v := range last {
 		// Connections of ours begin after the first reading, at nothing; so do the

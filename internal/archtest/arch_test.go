@@ -57,7 +57,6 @@ var fences = map[string][]string{
 	"github.com/vishvananda/netlink": {"internal/host/...", "internal/serve/fastpath/...", "internal/testnet/..."},
 	"github.com/vishvananda/netns":   {"internal/host/...", "internal/serve/fastpath/...", "internal/testnet/..."},
 	"gvisor.dev/gvisor":              {"internal/serve/netstack/..."},
-	"github.com/nats-io":             {"internal/fleet/..."},
 	"github.com/spf13/cobra":         {"cmd/linerate"},
 	"os/exec":                        {"internal/testnet/..."},
 }

@@ -21,11 +21,16 @@ func newReader(r *result.Result, meters []Meter, sinks []Sink) *reader {
 }
 
 func (rd *reader) tick(ctx context.Context) {
-	reading := result.Reading{At: time.Since(rd.r.Start)}
+	readings := []result.Reading{{At: time.Since(rd.r.Start)}} // this end's first
 	for _, m := range rd.meters {
 		name := m.Name()
 		if rd.gone[name] {
 			continue
+		}
+		to := &readings[0]
+		if f, ok := m.(Far); ok {
+			readings = append(readings, result.Reading{At: time.Since(rd.r.Start), End: f.End()})
+			to = &readings[len(readings)-1]
 		}
 		begin := time.Now()
 		vs, err := m.Read(ctx)
@@ -35,11 +40,16 @@ func (rd *reader) tick(ctx context.Context) {
 			rd.r.Gaps = append(rd.r.Gaps, result.Gap{Source: name, Reason: err.Error()})
 			continue
 		}
-		reading.Values = append(reading.Values, vs...)
-		reading.Values = append(reading.Values, result.MeterCost.Of(rd.cost[name], "meter", name))
+		to.Values = append(to.Values, vs...)
+		to.Values = append(to.Values, result.MeterCost.Of(rd.cost[name], "meter", name))
 	}
-	rd.r.Readings = append(rd.r.Readings, reading)
-	for _, s := range rd.sinks {
-		s.Reading(reading)
+	for _, reading := range readings {
+		if reading.End != "" && len(reading.Values) == 0 {
+			continue // that end is lost
+		}
+		rd.r.Readings = append(rd.r.Readings, reading)
+		for _, s := range rd.sinks {
+			s.Reading(reading)
+		}
 	}
 }

@@ -17,6 +17,13 @@ type Meter interface {
 	Read(ctx context.Context) ([]result.Value, error)
 }
 
+// Far is a Meter of the other end of the link: its values become readings of
+// that end.
+type Far interface {
+	Meter
+	End() string // role of the end in the Result
+}
+
 // A Workload offers load until its own end or the context's. It is a Meter
 // too: its counters are read at the same tick as the host's.
 type Workload interface {

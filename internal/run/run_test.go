@@ -74,3 +74,32 @@ func TestRecordInterrupted(t *testing.T) {
 		t.Fatalf("ending %q %q, %v", r.Ending, r.Error, err)
 	}
 }
+
+// farMeter counts at the other end until that is lost.
+type farMeter struct{ reads int }
+
+func (*farMeter) Name() string { return "board" }
+func (*farMeter) End() string  { return "dut" }
+func (m *farMeter) Read(context.Context) ([]result.Value, error) {
+	if m.reads++; m.reads > 2 {
+		return nil, errors.New("connection lost")
+	}
+	return []result.Value{result.Bytes.Of(float64(m.reads))}, nil
+}
+
+func TestRecordFarEnd(t *testing.T) {
+	r, err := Record(context.Background(), &load{d: 55 * time.Millisecond}, Options{Every: 10 * time.Millisecond, Meters: []Meter{&farMeter{}}})
+	if err != nil || r.Ending != result.Completed {
+		t.Fatalf("ending %q, %v", r.Ending, err)
+	}
+	near, far := r.ReadingsAt(""), r.ReadingsAt("dut")
+	if len(near) < 3 || len(far) != 2 {
+		t.Fatalf("%d readings here and %d there, want more than 3 and 2", len(near), len(far))
+	}
+	if v, _ := result.Get(far[1].Values, result.Bytes); v != 2 {
+		t.Errorf("the far end counted %v, want 2", v)
+	}
+	if len(r.Gaps) != 1 || r.Gaps[0].Source != "board" {
+		t.Errorf("gaps %+v", r.Gaps)
+	}
+}

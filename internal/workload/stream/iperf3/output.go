@@ -159,8 +159,9 @@ func sums(o stream.Outcome, d stream.Direction) (sent, got *wire.Figures) {
 // intervals are the differences of successive readings.
 func intervals(r *result.Result, o stream.Outcome) []wire.Interval {
 	out := []wire.Interval{}
-	for n := 1; n < len(r.Readings); n++ {
-		before, now := r.Readings[n-1], r.Readings[n]
+	readings := r.ReadingsAt("")
+	for n := 1; n < len(readings); n++ {
+		before, now := readings[n-1], readings[n]
 		from, to := before.At.Seconds(), now.At.Seconds()
 		i := wire.Interval{Streams: []wire.Figures{}}
 		for k, s := range o.Group.Streams {
