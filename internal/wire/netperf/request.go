@@ -46,6 +46,7 @@ type Request struct {
 	Client     netip.AddrPort
 	TOS        int32
 	Congestion string
+	CPU        *int32 // core to bind the server to; nil: none
 }
 
 // Places in an OMNI request, in words after the head.
@@ -64,7 +65,10 @@ const (
 func (r Request) Message() *Message {
 	var m Message
 	m.setRaw(0, int32(Omni))
-	m.setRaw(1, -1) // bind the server to no core
+	m.setRaw(1, noCPU)
+	if r.CPU != nil {
+		m.setRaw(1, *r.CPU)
+	}
 	for i, v := range map[int]int32{
 		qSendBuffer: r.SendBuffer, qSendSize: r.SendSize, qRequest: r.Request, qRecvBuffer: r.RecvBuffer, qRecvSize: r.RecvSize,
 		qResponse: r.Response,
@@ -98,6 +102,9 @@ func (r Request) Message() *Message {
 	}
 	return &m
 }
+
+// noCPU is word 1 of a request that binds the server to no core.
+const noCPU = -1
 
 // Bounds of what a server takes.
 const (
@@ -136,6 +143,9 @@ func ParseRequest(m *Message) (Request, error) {
 	}
 	if r.Port < 0 || r.Port > 65535 {
 		return r, fmt.Errorf("%w: port %d", ErrMessage, r.Port)
+	}
+	if cpu := m.raw(1); cpu >= 0 {
+		r.CPU = &cpu
 	}
 	return r, nil
 }

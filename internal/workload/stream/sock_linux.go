@@ -97,6 +97,23 @@ func (k *sock) wakeAt(n int) {
 	_ = unix.SetsockoptInt(int(k.fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, n)
 }
 
+// canSleep says that sleepThread is precise enough for moderation.
+const canSleep = true
+
+// sleepThread stops the calling thread for d.
+func sleepThread(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	// A signal that ends it early does no harm.
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+}
+
+// timerSlack is how late the kernel may wake the calling thread, 0 its default
+// of 50 us (prctl(2)).
+func timerSlack(d time.Duration) {
+	// Without it sleeps are only longer.
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(d), 0, 0, 0)
+}
+
 func addr(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
 // outcome makes n and errno what a Go caller expects; a timeout and an

@@ -50,6 +50,12 @@ func (*sock) retransmits() int64 { return -1 }
 func (*sock) drops() int64       { return 0 }
 func (*sock) congestion() string { return "" }
 
+// canSleep is false: timers are too coarse here for moderation.
+const canSleep = false
+
+func sleepThread(time.Duration) {}
+func timerSlack(time.Duration)  {}
+
 func threadCPU() time.Duration { return 0 }
 
 // ProcessCPU returns the CPU time of the process; not known here.

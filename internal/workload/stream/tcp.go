@@ -7,16 +7,13 @@ import (
 	"time"
 )
 
-// Bounds of what one read of bulk payload asks for.
+// Bounds of what one read of bulk payload asks for. What is dropped needs no
+// room in a cache.
 const (
-	readLeast = 32 << 10
-	readMost  = 256 << 10
+	readLeast   = 32 << 10
+	readMost    = 256 << 10
+	discardMost = 1 << 20
 )
-
-// wakeBytes is how much must have come before a receiver wakes up; a segment at
-// a time, waking costs more than receiving. What has come by the next tick is
-// read all the same.
-const wakeBytes = 16 << 10
 
 // payload returns n bytes to send: random, so that no compressing link on the
 // way flatters the result, or repeating digits.
@@ -77,12 +74,17 @@ func (s *Stream) sleep(d time.Duration) { time.Sleep(min(d, tick)) }
 
 // receive reads until the peer closes or the test ends.
 func (s *Stream) receive(k *sock, c *Counts) error {
-	buf := make([]byte, s.test.share(readLeast, readMost))
-	if s.test.Socket.Window == 0 && s.test.Socket.RecvBuffer == 0 {
-		k.wakeAt(wakeBytes)
+	most := readMost
+	if s.test.Discard {
+		most = discardMost
 	}
+	buf := make([]byte, s.test.share(readLeast, most))
+	m := newModeration(k, s.test.Socket)
+	defer m.end()
 	for !s.halt.Load() {
+		m.wait()
 		n, err := k.read(buf, s.test.Discard)
+		m.got(n, len(buf))
 		c.Syscalls++
 		if n > 0 {
 			c.Bytes += int64(n)

@@ -90,6 +90,9 @@ func serverTest(q wire.Request) stream.Test {
 	if q.Direction != wire.ServerSends|wire.ServerReceives {
 		t.Request, t.Response = 0, 0
 	}
+	if q.CPU != nil {
+		t.CPUs = []int{int(*q.CPU)}
+	}
 	t.Message = max(t.Message, 0)
 	t = t.Defaulted()
 	t.Duration = 0
