@@ -18,14 +18,7 @@ import (
 
 // peer returns the dialect and the address of the peer.
 func (s *streamFlags) peer(target string, t stream.Test) (stream.Dialect, error) {
-	name := s.dialect
-	if name == "" {
-		name = "iperf3"
-		if t.Transactions() {
-			name = "netperf"
-		}
-	}
-	switch name {
+	switch name := s.dialectFor(t); name {
 	case "netperf":
 		return &netperf.Client{Addr: withPort(target, netperf.Port)}, nil
 	case "iperf3":
@@ -44,6 +37,14 @@ func (s *streamFlags) peer(target string, t stream.Test) (stream.Dialect, error)
 	var err error
 	d.Key, err = publicKey(s.key)
 	return &d, err
+}
+
+// dialectFor is the dialect that was asked for, or that t needs.
+func (s *streamFlags) dialectFor(t stream.Test) string {
+	if s.dialect == "" && t.Transactions() {
+		return "netperf"
+	}
+	return cmp.Or(s.dialect, "iperf3")
 }
 
 // publicKey reads an RSA key in PEM.

@@ -28,6 +28,7 @@ type streamFlags struct {
 	client                                                                            iperf3.Client
 	key                                                                               string
 	serverCPU                                                                         int
+	far                                                                               *farFlags
 	meters                                                                            []string
 }
 
@@ -35,6 +36,7 @@ type streamFlags struct {
 // iperf3's.
 func addStream(cmd *cobra.Command) *streamFlags {
 	s := &streamFlags{}
+	s.far = addFar(cmd, "also read, and where HOST has no port let serve,")
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&s.direction, "direction", "tx", "way of the payload from here: `tx`, rx or both")

@@ -19,7 +19,8 @@ func newBenchTCP(c cli) *cobra.Command {
 		Long: "Measures TCP against 'linerate serve stream', iperf3 -s or netserver.\n" +
 			"Goodput is what the receiver got, by its own clock.",
 		Example: "  linerate bench tcp 192.0.2.1\n  linerate bench tcp 192.0.2.1 --bidir -P 8 -C cubic\n" +
-			"  linerate bench tcp 192.0.2.1 --sweep default --nodelay -o sweep.html\n  linerate bench tcp 192.0.2.1 --rr 1 --expect 10kbit/s",
+			"  linerate bench tcp 192.0.2.1 --sweep default --nodelay -o sweep.html\n  linerate bench tcp 192.0.2.1 --rr 1 --expect 10kbit/s\n" +
+			"  linerate bench tcp 192.0.2.1 --agent 192.0.2.1   # it serves, and its readings land here too",
 		Args: nArgs("HOST[:PORT]"),
 	}
 	out, s := addOutput(cmd), addStream(cmd)
@@ -45,11 +46,17 @@ func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stre
 	if err != nil {
 		return err
 	}
+	far, err := s.openFarSide(ctx, &target, t)
+	if err != nil {
+		return err
+	}
+	defer far.close()
 	if s.sweep != "" || s.repeats > 1 {
 		if s.capture {
 			return usagef("--capture watches one measurement: leave --sweep and --repeats out")
 		}
 		r, err := s.series(ctx, target, t)
+		far.into(r)
 		return out.deliver(c, r, err)
 	}
 	d, err := s.peer(target, t)
@@ -71,7 +78,8 @@ func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stre
 		return err
 	}
 	defer closeMeters()
-	r, o, err := record(ctx, d, target, t, s.every, more...)
+	r, o, err := record(ctx, d, target, t, s.every, append(more, far.meters()...)...)
+	far.into(r)
 	if limit := l.limit(t); r != nil && limit > 0 {
 		r.Totals = append(r.Totals, result.LineLimit.Of(limit))
 	}

@@ -19,6 +19,7 @@ type collectOptions struct {
 	out    string
 	netns  string
 	script bool
+	far    *farFlags
 }
 
 func newCollect(c cli) *cobra.Command {
@@ -33,10 +34,11 @@ func newCollect(c cli) *cobra.Command {
 			"no users and no processes.",
 		Example: "  linerate collect -o board.tar.gz\n" +
 			"  linerate collect --script | ssh root@192.168.1.4 'cat > /tmp/c; sh /tmp/c' > board.tar\n" +
-			"  linerate doctor --host board.tar",
+			"  linerate doctor --host board.tar\n  linerate collect --agent 192.0.2.1 -o far.tar.gz",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCollect(cmd.Context(), c, o) },
 	}
+	o.far = addFar(cmd, "record")
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "write the tar to `FILE` (.tar or .tar.gz) instead of standard output")
 	f.StringVar(&o.netns, "netns", "", "read the network namespace `NAME`")
@@ -52,13 +54,8 @@ func runCollect(ctx context.Context, c cli, o collectOptions) error {
 	if o.out == "" && isTerminal(c.out) {
 		return usagef("collect writes a tar: name a file with -o board.tar.gz, or redirect it")
 	}
-	h, done, err := openHost("", o.netns)
-	if err != nil {
-		return err
-	}
-	defer done()
 	var b bytes.Buffer
-	gaps, err := collect.Write(ctx, &b, h)
+	gaps, err := o.record(ctx, &b)
 	if err != nil {
 		return err
 	}
@@ -78,8 +75,31 @@ func runCollect(ctx context.Context, c cli, o collectOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "%s: %d KiB; %d files could not be read, listed in it under \"gaps\"\n", o.out, b.Len()>>10, len(gaps))
+	fmt.Fprintf(c.err, "%s: %d KiB; %d files could not be read, listed in it under \"gaps\"\n", o.out, b.Len()>>10, gaps)
 	return nil
+}
+
+// record writes the tar of this box, of a namespace or of the other end, and
+// returns how many files could not be read.
+func (o collectOptions) record(ctx context.Context, b *bytes.Buffer) (int, error) {
+	if !o.far.given() {
+		h, done, err := openHost("", o.netns)
+		if err != nil {
+			return 0, err
+		}
+		defer done()
+		gaps, err := collect.Write(ctx, b, h)
+		return len(gaps), err
+	}
+	if o.netns != "" {
+		return 0, usagef("--agent asks another box: leave --netns out")
+	}
+	f, err := o.far.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.snapshot(ctx, b)
 }
 
 // openHost returns the host that --host (a recording) and --netns (a network

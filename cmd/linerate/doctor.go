@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linerate/linerate/internal/fleet"
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/host/probe"
 	"github.com/linerate/linerate/internal/meter/nic"
@@ -18,6 +20,7 @@ type doctorOptions struct {
 	interfaces  []string
 	host, netns string
 	json        bool
+	far         *farFlags
 }
 
 // diagnosis is what doctor prints with --json.
@@ -34,10 +37,11 @@ func newDoctor(c cli) *cobra.Command {
 		Short: "Tell what this box can do, and why not what it cannot",
 		Long: "doctor tries what measuring, forwarding and tuning need: privileges, kernel features,\n" +
 			"and which settings each interface has. It changes nothing and loads no module.",
-		Example: "  linerate doctor\n  linerate doctor -i eth0 --json\n  linerate doctor --host board.tar",
+		Example: "  linerate doctor\n  linerate doctor -i eth0 --json\n  linerate doctor --host board.tar\n  linerate doctor --agent 192.0.2.1",
 		Args:    noArgs,
-		RunE:    func(*cobra.Command, []string) error { return runDoctor(c, o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), c, o) },
 	}
+	o.far = addFar(cmd, "diagnose")
 	f := cmd.Flags()
 	f.StringSliceVarP(&o.interfaces, "interface", "i", nil, "look at interface `IF` only; may be repeated")
 	f.StringVar(&o.host, "host", "", "judge a recorded host: the directory or tar `FILE` that collect wrote")
@@ -46,21 +50,54 @@ func newDoctor(c cli) *cobra.Command {
 	return cmd
 }
 
-func runDoctor(c cli, o doctorOptions) error {
+func runDoctor(ctx context.Context, c cli, o doctorOptions) error {
+	if o.far.given() {
+		if o.host != "" || o.netns != "" {
+			return usagef("--agent asks another box: leave --host and --netns out")
+		}
+		f, err := o.far.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		d, err := fleet.Call[diagnosis](ctx, f.Client, "doctor", doctorAsk{o.interfaces})
+		if err != nil {
+			return err
+		}
+		return o.show(c, d)
+	}
 	h, done, err := openHost(o.host, o.netns)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if len(o.interfaces) == 0 {
-		all, err := nic.Interfaces(h)
-		if err != nil {
-			return err
-		}
-		o.interfaces = slices.DeleteFunc(all, func(name string) bool { return name == "lo" })
+	d, err := diagnose(h, o.host == "", o.interfaces)
+	if err != nil {
+		return err
 	}
-	facts, _ := host.Describe(h, o.interfaces...)
-	d := diagnosis{"linerate.doctor/1", facts, probe.Host(h, o.host == "", o.interfaces)}
+	return o.show(c, d)
+}
+
+// diagnose probes the interfaces named, or all but loopback; live says that h
+// is this box.
+func diagnose(h host.Host, live bool, interfaces []string) (diagnosis, error) {
+	all, err := nic.Interfaces(h)
+	if err != nil {
+		return diagnosis{}, err
+	}
+	for _, name := range interfaces {
+		if !slices.Contains(all, name) {
+			return diagnosis{}, fmt.Errorf("no interface %s; there are %v", name, all)
+		}
+	}
+	if len(interfaces) == 0 {
+		interfaces = slices.DeleteFunc(all, func(name string) bool { return name == "lo" })
+	}
+	facts, _ := host.Describe(h, interfaces...)
+	return diagnosis{"linerate.doctor/1", facts, probe.Host(h, live, interfaces)}, nil
+}
+
+func (o doctorOptions) show(c cli, d diagnosis) error {
 	if o.json {
 		enc := json.NewEncoder(c.out)
 		enc.SetIndent("", "  ")

@@ -15,7 +15,7 @@ func verbGroups() []struct {
 		id, title string
 		verbs     []string
 	}{
-		{"measure", "Measure a link:", []string{"ladder", "bench", "rfc2544", "mlr", "generate", "sweep", "watch", "doctor", "collect", "fleet", "model"}},
+		{"measure", "Measure a link:", []string{"ladder", "bench", "rfc2544", "mlr", "generate", "sweep", "watch", "doctor", "collect", "agent", "model"}},
 		{"explain", "Explain and report:", []string{"analyze", "explain", "report", "diff", "import", "web"}},
 		{"change", "Change settings and put them back:", []string{"tune", "apply", "rollback", "levers", "auto"}},
 		{"serve", "Serve the jobs a link is for:", []string{"serve", "get", "put", "ls", "forward", "inspect"}},

@@ -22,6 +22,7 @@ func newRoot(c cli) *cobra.Command {
 	cmd.SetErr(c.err)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%s: %v", cmd.CommandPath(), err) })
 	cmd.AddCommand(
+		newAgent(c),
 		newAnalyze(c),
 		newBench(c),
 		newCollect(c),
@@ -35,6 +36,7 @@ func newRoot(c cli) *cobra.Command {
 		newPut(c),
 		newLadder(c),
 		newModel(c),
+		newForward(c),
 		newGenerate(c),
 		newMLR(c),
 		newRFC2544(c),

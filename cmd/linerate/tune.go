@@ -37,42 +37,48 @@ journal before it is made; unless it is confirmed within two minutes it undoes i
 type tuneOptions struct{ dir string }
 
 func newTuneShow(c cli) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "show [SETTING|INTERFACE]...",
 		Short: "Show settings, or what there is to set",
 		Example: `  linerate tune show                                  what there is
   linerate tune show eth0                             every setting of an interface
-  linerate tune show sysctl.net.ipv4.tcp_rmem`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			h, err := host.Live()
-			if err != nil {
-				return err
-			}
-			w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-			if len(args) == 0 {
-				for _, k := range lever.Kinds() {
-					fmt.Fprintf(w, "%s\t%s\t%s\n", k.ID, k.Help, k.Trade)
-				}
-				return w.Flush()
-			}
-			for _, a := range args {
-				ids, err := lever.Expand(h, a)
-				if err != nil {
-					return errors.Join(w.Flush(), err)
-				}
-				for _, id := range ids {
-					v, err := value(cmd, h, id)
-					if err != nil && len(ids) == 1 {
-						return errors.Join(w.Flush(), err)
-					}
-					if err == nil {
-						fmt.Fprintf(w, "%s\t%s\n", id, v)
-					}
-				}
+  linerate tune show sysctl.net.ipv4.tcp_rmem
+  linerate tune show eth0 --agent 192.0.2.1           of the other end`,
+	}
+	far := addFar(cmd, "show")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if far.given() && len(args) > 0 {
+			return far.atFar(cmd.Context(), func(f *farEnd) error { return f.show(cmd.Context(), c.out, args) })
+		}
+		h, err := host.Live()
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		if len(args) == 0 {
+			for _, k := range lever.Kinds() {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", k.ID, k.Help, k.Trade)
 			}
 			return w.Flush()
-		},
+		}
+		for _, a := range args {
+			ids, err := lever.Expand(h, a)
+			if err != nil {
+				return errors.Join(w.Flush(), err)
+			}
+			for _, id := range ids {
+				v, err := value(cmd, h, id)
+				if err != nil && len(ids) == 1 {
+					return errors.Join(w.Flush(), err)
+				}
+				if err == nil {
+					fmt.Fprintf(w, "%s\t%s\n", id, v)
+				}
+			}
+		}
+		return w.Flush()
 	}
+	return cmd
 }
 
 func value(cmd *cobra.Command, h host.Host, id string) (string, error) {
@@ -84,27 +90,42 @@ func value(cmd *cobra.Command, h host.Host, id string) (string, error) {
 }
 
 func newTuneConfirm(c cli, o *tuneOptions) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "confirm [ID]", Short: "Keep changes that wait for confirmation", Args: cobra.MaximumNArgs(1),
-		Example: "  linerate tune confirm",
-		RunE: func(_ *cobra.Command, args []string) error {
-			return o.each(args, func(j *lever.Journal, h lever.History) error {
-				if h.Confirmed || h.Open() == 0 {
-					return nil
-				}
-				fmt.Fprintf(c.out, "%s: %d changes kept\n", h.ID, h.Open())
-				return j.Confirm()
-			})
-		},
+		Example: "  linerate tune confirm\n  linerate tune confirm --agent 192.0.2.1",
 	}
+	far := addFar(cmd, "confirm at")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if far.given() {
+			return far.atFar(cmd.Context(), func(f *farEnd) error {
+				kept, err := f.confirm(cmd.Context(), args...)
+				for _, h := range kept {
+					fmt.Fprintf(c.out, "%s: %d changes kept\n", h.ID, h.Open())
+				}
+				return err
+			})
+		}
+		return o.each(args, func(j *lever.Journal, h lever.History) error {
+			if h.Confirmed || h.Open() == 0 {
+				return nil
+			}
+			fmt.Fprintf(c.out, "%s: %d changes kept\n", h.ID, h.Open())
+			return j.Confirm()
+		})
+	}
+	return cmd
 }
 
 func newTuneRollback(c cli, o *tuneOptions) *cobra.Command {
 	abandoned := false
+	var far *farFlags
 	cmd := &cobra.Command{
 		Use: "rollback [ID]", Short: "Undo every change that is not undone yet", Args: cobra.MaximumNArgs(1),
-		Example: "  linerate tune rollback\n  linerate tune rollback --abandoned",
+		Example: "  linerate tune rollback\n  linerate tune rollback --abandoned\n  linerate tune rollback --agent 192.0.2.1",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if far.given() {
+				return far.atFar(cmd.Context(), func(f *farEnd) error { return f.rollback(cmd.Context(), c, args...) })
+			}
 			if abandoned {
 				return o.recover(cmd.Context(), c)
 			}
@@ -127,6 +148,7 @@ func newTuneRollback(c cli, o *tuneOptions) *cobra.Command {
 			return err
 		},
 	}
+	far = addFar(cmd, "put back")
 	cmd.Flags().BoolVar(&abandoned, "abandoned", false, "undo only what was never confirmed and no process answers for any more")
 	return cmd
 }
@@ -143,31 +165,40 @@ func printOutcome(c cli, o lever.Outcome) {
 }
 
 func newTuneHistory(c cli, o *tuneOptions) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "history", Short: "List the changes made and undone", Args: noArgs,
-		Example: "  linerate tune history",
-		RunE: func(*cobra.Command, []string) error {
-			hs, err := lever.Histories(o.dir)
-			if err != nil {
-				return err
-			}
-			w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-			for _, h := range hs {
-				state := "waits for 'tune confirm'"
-				switch {
-				case h.Open() == 0:
-					state = "undone"
-				case h.Confirmed:
-					state = "kept"
-				}
-				fmt.Fprintf(w, "%s\t%s\n", h.ID, state)
-				for _, s := range h.Steps {
-					fmt.Fprintf(w, "  %s\t%s to %s\t%s\n", s.Lever, brief(s.Before), brief(s.After), s.Why)
-				}
-			}
-			return w.Flush()
-		},
+		Example: "  linerate tune history\n  linerate tune history --agent 192.0.2.1",
 	}
+	far := addFar(cmd, "list what was changed at")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if far.given() {
+			return far.atFar(cmd.Context(), func(f *farEnd) error { return f.history(cmd.Context(), c.out) })
+		}
+		hs, err := lever.Histories(o.dir)
+		if err != nil {
+			return err
+		}
+		return showHistory(c.out, hs)
+	}
+	return cmd
+}
+
+func showHistory(out io.Writer, hs []lever.History) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, h := range hs {
+		state := "waits for 'tune confirm'"
+		switch {
+		case h.Open() == 0:
+			state = "undone"
+		case h.Confirmed:
+			state = "kept"
+		}
+		fmt.Fprintf(w, "%s\t%s\n", h.ID, state)
+		for _, s := range h.Steps {
+			fmt.Fprintf(w, "  %s\t%s to %s\t%s\n", s.Lever, brief(s.Before), brief(s.After), s.Why)
+		}
+	}
+	return w.Flush()
 }
 
 // brief quotes a value for a line of a table; a configuration file is told by

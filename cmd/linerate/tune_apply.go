@@ -20,9 +20,11 @@ func newTuneApply(c cli, t *tuneOptions) *cobra.Command {
 		Short: "Change settings; undone unless confirmed in time",
 		Example: `  linerate tune apply sysctl.net.ipv4.tcp_rmem='4096 131072 16777216'
   linerate tune apply ethtool.coalesce.rx-usecs@eth0=50 link.mtu@eth0=9000
-  linerate tune confirm`,
+  linerate tune confirm
+  linerate tune apply --agent 192.0.2.1 ethtool.rings.rx@eth0=1024          at the other end`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runTuneApply(cmd.Context(), c, o, args) },
 	}
+	o.far = addFar(cmd, "change settings of")
 	f := cmd.Flags()
 	f.DurationVar(&o.within, "confirm-within", 2*time.Minute, "time to run 'tune confirm' before everything is put back")
 	f.BoolVar(&o.keep, "keep", false, "keep the changes without confirmation")
@@ -32,6 +34,7 @@ func newTuneApply(c cli, t *tuneOptions) *cobra.Command {
 
 type applyOptions struct {
 	*tuneOptions
+	far    *farFlags
 	within time.Duration
 	keep   bool
 	why    string
@@ -44,6 +47,9 @@ type move struct {
 }
 
 func runTuneApply(ctx context.Context, c cli, o *applyOptions, args []string) (err error) {
+	if o.far.given() {
+		return o.far.atFar(ctx, func(f *farEnd) error { return f.apply(ctx, c, o, args) })
+	}
 	h, err := host.Live()
 	if err != nil {
 		return err
@@ -90,22 +96,35 @@ func runTuneApply(ctx context.Context, c cli, o *applyOptions, args []string) (e
 }
 
 func parseMoves(h host.Host, args []string) ([]move, error) {
+	pairs, err := splitMoves(args)
+	if err != nil {
+		return nil, err
+	}
+	var moves []move
+	for _, p := range pairs {
+		s, err := lever.Find(h, p[0])
+		if err != nil {
+			return nil, usagef("%v", err)
+		}
+		moves = append(moves, move{s, p[1]})
+	}
+	return moves, nil
+}
+
+// splitMoves reads SETTING=VALUE.
+func splitMoves(args []string) ([][2]string, error) {
 	if len(args) == 0 {
 		return nil, usagef("tune apply wants SETTING=VALUE; 'linerate tune show' lists the settings")
 	}
-	var moves []move
+	var out [][2]string
 	for _, a := range args {
 		id, v, ok := strings.Cut(a, "=")
 		if !ok {
 			return nil, usagef("%q: want SETTING=VALUE", a)
 		}
-		s, err := lever.Find(h, id)
-		if err != nil {
-			return nil, usagef("%v", err)
-		}
-		moves = append(moves, move{s, v})
+		out = append(out, [2]string{id, v})
 	}
-	return moves, nil
+	return out, nil
 }
 
 func applyOne(ctx context.Context, c cli, h host.Host, j *lever.Journal, m move, why string) error {

@@ -37,9 +37,12 @@ time in softirqs for each packet or more goodput than pairs show in which nothin
 
 Every change is in the journal before it is made. If this process dies, another puts everything back; in the end what was
 kept undoes itself unless you run 'linerate tune confirm' in time. Advice that is no setting here is printed to be followed
-by hand. The settings of an application, such as the size of its writes, are tried on the workload in its place.`,
+by hand. The settings of an application, such as the size of its writes, are tried on the workload in its place.
+
+With --agent the other end's settings are turned too, and it serves the workload where the URL names no port; with
+tcp://HOST the agent is usually HOST as well.`,
 		Example: "  linerate tune auto tcp://192.0.2.1\n  linerate tune auto udp://192.0.2.1 --rate 25kpps --direction rx\n" +
-			"  linerate tune auto tcp://192.0.2.1 --keep -o tuned.html",
+			"  linerate tune auto tcp://192.0.2.1 --keep -o tuned.html\n  linerate tune auto tcp://192.0.2.1 --agent 192.0.2.1",
 		Args: nArgs("URL"),
 	}
 	out := addOutput(cmd)
@@ -103,7 +106,7 @@ func (o *autoOptions) run(ctx context.Context, c cli, rawURL string) (*result.Re
 		return r, errors.Join(err, ends.undo(context.WithoutCancel(ctx), c))
 	}
 	r.Ends = bench.ends()
-	return r, ends.finish(c, o, r)
+	return r, ends.finish(context.WithoutCancel(ctx), c, o, r)
 }
 
 // autoBench measures by one bench, again and again.
@@ -115,7 +118,7 @@ type autoBench struct {
 	ifname string
 	napi   *napi.Meter // nil where the kernel cannot
 	gap    *result.Gap // why not
-	far    *farEnd     // nil: only this end is known
+	far    *otherEnd   // nil: only this end is known
 	last   []result.End
 }
 
@@ -193,7 +196,7 @@ func (b *autoBench) Measure(ctx context.Context) (*result.Result, error) {
 	if b.gap != nil {
 		r.Gaps = append(r.Gaps, *b.gap)
 	}
-	b.far.describe(r)
+	farErr = errors.Join(farErr, b.far.into(ctx, r))
 	b.last = r.Ends
 	return r, errors.Join(err, farErr)
 }

@@ -12,13 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linerate/linerate/internal/fleet"
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/lever"
 	"github.com/linerate/linerate/internal/lever/auto"
-	"github.com/linerate/linerate/internal/meter/conntrack"
-	"github.com/linerate/linerate/internal/meter/nstat"
-	"github.com/linerate/linerate/internal/meter/qdisc"
-	measure "github.com/linerate/linerate/internal/run"
 	"github.com/linerate/linerate/internal/workload/stream"
 	"github.com/linerate/linerate/result"
 )
@@ -28,7 +25,8 @@ type autoEnds struct {
 	boxes  []auto.Journalled
 	ends   []tuneEnd
 	leash  []io.WriteCloser
-	handed bool // to the dead-man timers: a confirmation may come
+	remote *remoteBox // nil: the other end has no agent
+	handed bool       // to the dead-man timers: a confirmation may come
 }
 
 // boxes opens this end, and the other one where it is a namespace of this box.
@@ -43,6 +41,9 @@ func (o *autoOptions) boxes(b *autoBench) (_ *autoEnds, err error) {
 	if err := es.add(o, "", b.ifname, ours); err != nil {
 		return nil, err
 	}
+	if o.stream.far.given() {
+		return es, es.reach(o, b, theirs)
+	}
 	if o.peerNetns == "" {
 		return es, nil
 	}
@@ -53,7 +54,7 @@ func (o *autoOptions) boxes(b *autoBench) (_ *autoEnds, err error) {
 	if far.Interface, err = interfaceTowards(far.Host, b.target); err != nil {
 		return nil, err
 	}
-	b.far = newFarEnd(far.Host, far.Interface, b.target, theirs == "sender")
+	b.far = namespaceEnd(far.Host, far.Interface, b.target, theirs == "sender")
 	return es, nil
 }
 
@@ -87,6 +88,9 @@ func (es *autoEnds) all(b *autoBench) []auto.Box {
 	for _, x := range es.boxes {
 		out = append(out, x)
 	}
+	if es.remote != nil {
+		out = append(out, es.remote)
+	}
 	ours, theirs := b.roles()
 	return append(out, &workloadBox{bench: b, role: ours}, &workloadBox{bench: b, role: theirs})
 }
@@ -103,6 +107,9 @@ func (es *autoEnds) close() {
 	}
 	for _, e := range es.ends {
 		e.close()
+	}
+	if es.remote != nil {
+		es.remote.far.Close() // with what was not left to its timer
 	}
 }
 
@@ -122,6 +129,9 @@ func (es *autoEnds) undo(ctx context.Context, c cli) error {
 			printOutcome(c, o)
 		}
 	}
+	if es.remote != nil {
+		errs = append(errs, es.remote.undo(ctx, c))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w: %w; run 'linerate tune rollback'", errNotBack, err)
 	}
@@ -130,7 +140,7 @@ func (es *autoEnds) undo(ctx context.Context, c cli) error {
 
 // finish confirms what was kept or says how, and shows the files that would make
 // it last.
-func (es *autoEnds) finish(c cli, o *autoOptions, r *result.Result) error {
+func (es *autoEnds) finish(ctx context.Context, c cli, o *autoOptions, r *result.Result) error {
 	if len(r.Changes) == 0 {
 		return nil
 	}
@@ -138,6 +148,11 @@ func (es *autoEnds) finish(c cli, o *autoOptions, r *result.Result) error {
 		es.handed = true
 		if !o.json {
 			fmt.Fprintf(c.out, "put back in %v unless you run: linerate tune confirm; then 'linerate tune persist' writes\n", o.within)
+		}
+	}
+	if es.remote != nil {
+		if err := es.remote.finish(ctx, c, o); err != nil {
+			return err
 		}
 	}
 	exe, err := self()
@@ -179,32 +194,37 @@ func interfaceTowards(h host.Host, target string) (string, error) {
 	return ifname, nil
 }
 
-// farEnd is what the other end counts and how it is set.
-type farEnd struct {
-	host   host.Host
-	ifname string
-	name   string
-	meters []measure.Meter
+// otherEnd is what the other end counts and how it is set; nil: it is not known.
+type otherEnd struct {
+	counters func(context.Context) ([]result.Value, error)
+	describe func(context.Context) (result.End, error)
 }
 
-func newFarEnd(h host.Host, ifname, name string, sends bool) *farEnd {
-	return &farEnd{h, ifname, name, []measure.Meter{nstat.Meter{Host: h}, conntrack.Meter{Host: h}, qdisc.Meter{Host: h, Interfaces: []string{ifname}, Sends: sends}}}
+// namespaceEnd is an end in a network namespace of this box.
+func namespaceEnd(h host.Host, ifname, name string, sends bool) *otherEnd {
+	ms := ruleMeters(h, fleet.Selection{Interfaces: []string{ifname}, Sends: sends})
+	return &otherEnd{
+		counters: func(ctx context.Context) ([]result.Value, error) { return readAll(ctx, ms), nil },
+		describe: func(context.Context) (result.End, error) {
+			facts, settings := host.Describe(h, ifname)
+			return result.End{Role: "dut", Host: name, Facts: facts, Settings: settings}, nil
+		},
+	}
 }
 
-func (f *farEnd) read(ctx context.Context) ([]result.Value, error) {
-	if f == nil {
+func (e *otherEnd) read(ctx context.Context) ([]result.Value, error) {
+	if e == nil {
 		return nil, nil
 	}
-	return readAll(ctx, f.meters), nil
+	return e.counters(ctx)
 }
 
-// describe fills in the other end of a Result.
-func (f *farEnd) describe(r *result.Result) {
-	if f == nil || len(r.Ends) < 2 {
-		return
+// into fills in the other end of a Result.
+func (e *otherEnd) into(ctx context.Context, r *result.Result) (err error) {
+	if e != nil && len(r.Ends) > 1 {
+		r.Ends[1], err = e.describe(ctx)
 	}
-	facts, settings := host.Describe(f.host, f.ifname)
-	r.Ends[1] = result.End{Role: "dut", Host: f.name, Facts: facts, Settings: settings}
+	return err
 }
 
 // ampleWrite is a size of writes whose calls cost little beside their bytes.

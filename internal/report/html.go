@@ -1,9 +1,8 @@
 package report
 
 import (
-	_ "embed" // the page below
+	_ "embed" // the style sheet below
 	"fmt"
-	"html/template"
 	"io"
 	"strconv"
 	"strings"
@@ -12,33 +11,27 @@ import (
 	"github.com/linerate/linerate/result"
 )
 
-//go:embed page.html
-var pageHTML string
+//go:embed page.css
+var pageStyle string
 
 // HTML writes a page that needs nothing else: no file, no network and, for
-// everything but zooming, no script. Strings of the Result are escaped by
-// html/template for the place they stand in.
+// everything but zooming, no script. Strings of the Result are text and
+// attributes, and escaped as such.
 func HTML(w io.Writer, r *result.Result) error { return HTMLWith(w, r) }
 
 // HTMLWith is HTML with plots of what a Result does not hold, such as each
 // segment of a capture.
 func HTMLWith(w io.Writer, r *result.Result, more ...plot.Plot) error {
-	t, err := template.New("page").Parse(pageHTML)
-	if err == nil {
-		err = t.Execute(w, newPage(r, more))
-	}
-	if err != nil {
+	if err := newPage(r, more).node().Render(w); err != nil {
 		return fmt.Errorf("report: html: %s: %w", r.ID, err)
 	}
 	return nil
 }
 
-// page is what page.html shows.
+// page is what the page shows.
 type page struct {
 	R               *result.Result
 	Title, Headline string
-	Style           template.CSS
-	Script          template.JS
 	Tiles, Totals   []tile // the telling ones; the rest
 	Compliance      string
 	Deviations      []string
@@ -63,7 +56,7 @@ type tile struct{ Name, Figure, Second string }
 // figurePlot is a plot in the sizes that the page chooses from.
 type figurePlot struct {
 	Title               string
-	Wide, Narrow, Small template.HTML
+	Wide, Narrow, Small string // SVG
 }
 
 type findingPart struct {
@@ -86,7 +79,6 @@ type seenView struct {
 func newPage(r *result.Result, more []plot.Plot) page {
 	p := page{
 		R: r, Title: r.Workload.Kind, Headline: headline(r),
-		Style: template.CSS(plot.Style()), Script: template.JS(plot.Script()),
 		Findings: findingParts(r.Findings),
 	}
 	telling, rest := rankedTotals(r.Totals)
@@ -129,7 +121,7 @@ func newPart(m part, findings []result.Finding, id string) partPage {
 func smallPlots(plots []plot.Plot, id string) []figurePlot {
 	var out []figurePlot
 	for i, q := range plots {
-		out = append(out, figurePlot{Title: q.Title, Small: template.HTML(q.SVG(id+strconv.Itoa(i), 460, 270))})
+		out = append(out, figurePlot{Title: q.Title, Small: q.SVG(id+strconv.Itoa(i), 460, 270)})
 	}
 	return out
 }
@@ -138,7 +130,7 @@ func smallPlots(plots []plot.Plot, id string) []figurePlot {
 func fullPlot(q plot.Plot, id string) figurePlot {
 	return figurePlot{
 		Title: q.Title,
-		Wide:  template.HTML(q.SVG(id+"w", 960, 360)), Narrow: template.HTML(q.SVG(id+"n", 400, 300)),
+		Wide:  q.SVG(id+"w", 960, 360), Narrow: q.SVG(id+"n", 400, 300),
 	}
 }
 

@@ -200,7 +200,10 @@ func (p *Path) note(name string) (*net.Interface, error) {
 		return nil, fmt.Errorf("it is not Ethernet: %w", errors.ErrUnsupported)
 	}
 	index := uint32(ifi.Index)
-	err = p.objs.Interfaces.Put(index, programInterface{Mac: [6]byte(ifi.HardwareAddr), Mtu: uint32(ifi.MTU)})
+	if index >= p.objs.Interfaces.MaxEntries() {
+		return nil, fmt.Errorf("it has number %d, and %d is the highest: %w", index, p.objs.Interfaces.MaxEntries()-1, errors.ErrUnsupported)
+	}
+	err = p.objs.Interfaces.Put(index, programInterface{Mac: [6]byte(ifi.HardwareAddr), Ours: 1, Mtu: uint32(ifi.MTU)})
 	return ifi, errors.Join(err, p.objs.Ports.Put(index, index))
 }
 

@@ -56,10 +56,10 @@ type programFlow6 struct {
 }
 
 type programInterface struct {
-	_   structs.HostLayout
-	Mac [6]uint8
-	Pad uint16
-	Mtu uint32
+	_    structs.HostLayout
+	Mac  [6]uint8
+	Ours uint16
+	Mtu  uint32
 }
 
 type programPair struct {

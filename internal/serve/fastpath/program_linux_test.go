@@ -56,7 +56,7 @@ func newPrograms(t *testing.T) *programs {
 		}
 	}
 	must(p.objs.Settings.Put(uint32(0), programConfig{Lease: 1 << 62, Recheck: 1 << 61, Generation: 1}))
-	must(p.objs.Interfaces.Put(uint32(inIndex), programInterface{Mac: ours, Mtu: 1500}))
+	must(p.objs.Interfaces.Put(uint32(inIndex), programInterface{Mac: ours, Ours: 1, Mtu: 1500}))
 	must(p.objs.Ports.Put(uint32(outIndex), uint32(outIndex)))
 	return p
 }

@@ -1,3 +1,5 @@
+//go:build !386 && !arm && !mips && !mipsle
+
 // Package netstack is an endpoint with every layer in reach: gVisor's TCP/IP
 // stack (IPv4, IPv6, ARP, ND, SACK, window scaling, RACK, CUBIC) on a card made
 // of software. It stands for a board whose stack, transport interface, driver

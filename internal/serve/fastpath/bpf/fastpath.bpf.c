@@ -40,7 +40,7 @@ static __always_inline int route(struct xdp_md *ctx, struct packet *p, struct co
 		return pass(PASS_ROUTE);
 	}
 	/* Back where it came from: the stack may send a redirect (RFC 792). */
-	if (fib.ifindex == ctx->ingress_ifindex || !bpf_map_lookup_elem(&interfaces, &fib.ifindex) || p->tag)
+	if (fib.ifindex == ctx->ingress_ifindex || !interface_of(fib.ifindex) || p->tag)
 		return pass(PASS_ROUTE);
 	if (c->reverse) { /* RFC 3704 2.2 */
 		struct bpf_fib_lookup back = {};
@@ -160,7 +160,7 @@ int forward(struct xdp_md *ctx)
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 zero = 0, port = ctx->ingress_ifindex;
 	struct config *c = bpf_map_lookup_elem(&settings, &zero);
-	struct interface *in = bpf_map_lookup_elem(&interfaces, &port);
+	struct interface *in = interface_of(port);
 	__u64 now = bpf_ktime_get_coarse_ns();
 	struct packet p;
 	struct place *at;

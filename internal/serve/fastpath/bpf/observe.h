@@ -52,7 +52,7 @@ static __always_inline struct place *leaving(struct packet *p)
 static __always_inline void learn(struct way *w, struct __sk_buff *skb, struct packet *p, struct config *c)
 {
 	__u32 device = skb->ifindex, mtu;
-	struct interface *out = bpf_map_lookup_elem(&interfaces, &device);
+	struct interface *out = interface_of(device);
 
 	if (!out || w->tried != c->generation)
 		return;
