@@ -169,7 +169,7 @@ func (r *rig) profile(b *testing.B, size, flows int, six bool) generator.Profile
 	if err1 != nil || err2 != nil {
 		b.Fatal(err1, err2)
 	}
-	p := generator.Profile{Sizes: []int{size}, Source: src, Dest: dst, Flows: flows, Shuffled: flows > 1<<14, TTL: 64,
+	p := generator.Profile{Sizes: []int{size}, Source: src, Dest: dst, Flows: flows, TTL: 64,
 		SourceIP: r.from.IPv4.Addr(), DestIP: r.to.IPv4.Addr()}
 	if six {
 		p.SourceIP, p.DestIP, p.Sizes[0] = r.from.IPv6.Addr(), r.to.IPv6.Addr(), max(size, 86)
