@@ -18,19 +18,6 @@ import (
 	"github.com/linerate/linerate/internal/port"
 )
 
-// bpfRoot is where bpffs is mounted.
-const bpfRoot = "/sys/fs/bpf"
-
-// Dir returns where the fast path of the calling thread's network namespace is
-// pinned.
-func Dir() (string, error) {
-	var st unix.Stat_t
-	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {
-		return "", fmt.Errorf("fastpath: which network namespace: %w", err)
-	}
-	return filepath.Join(bpfRoot, fmt.Sprintf("linerate-%d", st.Ino)), nil
-}
-
 // Path is a fast path, attached and pinned: it goes on without this process.
 type Path struct {
 	opt    Options
@@ -52,6 +39,11 @@ func Up(o Options) (*Path, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("fastpath: %w", err)
 	}
+	unlock, err := lock(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	p := &Path{opt: o, modes: map[string]string{}}
 	if err := p.up(); err != nil {
 		return nil, errors.Join(fmt.Errorf("fastpath: %w", err), p.Close())
@@ -66,39 +58,22 @@ func Open(dir string) (*Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(o.Dir, "settings")); err != nil {
+	unlock, err := lock(o.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("fastpath: none is up: %w", fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if live, err := attached(o.Dir); err != nil || !live {
+		return nil, errors.Join(fmt.Errorf("fastpath: none is up: %w", fs.ErrNotExist), err)
 	}
 	p := &Path{opt: o, modes: map[string]string{}}
 	if err := p.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("fastpath: %w", err), p.Close())
 	}
 	return p, nil
-}
-
-func (o Options) located() (Options, error) {
-	o = o.orDefault()
-	if o.Dir != "" {
-		return o, nil
-	}
-	if err := mountRoot(); err != nil {
-		return o, fmt.Errorf("fastpath: %w", err)
-	}
-	var err error
-	o.Dir, err = Dir()
-	return o, err
-}
-
-// mountRoot mounts bpffs where it belongs, unless it is there.
-func mountRoot() error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(bpfRoot, &st); err == nil && uint32(st.Type) == unix.BPF_FS_MAGIC {
-		return nil
-	}
-	if err := unix.Mount("bpf", bpfRoot, "bpf", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0700"); err != nil {
-		return fmt.Errorf("mount bpffs on %s: %w", bpfRoot, err)
-	}
-	return nil
 }
 
 // load loads the programs on the pinned maps, or on new ones that it pins.
@@ -143,6 +118,14 @@ func (p *Path) size(spec *ebpf.CollectionSpec) {
 }
 
 func (p *Path) up() error {
+	// What an earlier namespace of this number left is nobody's.
+	if live, err := attached(p.opt.Dir); err != nil {
+		return err
+	} else if !live {
+		if err := unpin(p.opt.Dir); err != nil {
+			return err
+		}
+	}
 	if err := p.load(); err != nil {
 		return err
 	}
@@ -172,22 +155,6 @@ func (p *Path) attach(name string) error {
 		l, p.modes[name], err = port.AttachXDP(p.objs.Forward, ifi.Index)
 		return l, err
 	})
-}
-
-// pin puts a program where an earlier link of the same name has one, or else
-// attaches it and pins the link.
-func (p *Path) pin(name string, prog *ebpf.Program, attach func() (link.Link, error)) error {
-	file := filepath.Join(p.opt.Dir, name)
-	if l, err := link.LoadPinnedLink(file, nil); err == nil {
-		defer l.Close()
-		return l.Update(prog)
-	}
-	l, err := attach()
-	if err != nil {
-		return err
-	}
-	defer l.Close() // the pin holds it
-	return l.Pin(file)
 }
 
 // note tells the programs of an interface.
@@ -232,29 +199,4 @@ func (p *Path) Close() error {
 		err = errors.Join(err, unix.Munmap(p.memory))
 	}
 	return errors.Join(err, p.objs.Close())
-}
-
-// Down detaches the fast path and frees its tables; dir as in Options. Without
-// one it does nothing.
-func Down(dir string) error {
-	o, err := Options{Dir: dir}.located()
-	if err != nil {
-		return err
-	}
-	pins, err := os.ReadDir(o.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("fastpath: %w", err)
-	}
-	var errs []error
-	for _, pin := range pins {
-		// A link whose last reference goes detaches.
-		errs = append(errs, os.Remove(filepath.Join(o.Dir, pin.Name())))
-	}
-	if err := errors.Join(append(errs, os.Remove(o.Dir))...); err != nil {
-		return fmt.Errorf("fastpath: down: %w", err)
-	}
-	return nil
 }
