@@ -24,6 +24,7 @@ type conn struct {
 	local, remote net.Addr
 	tuned         bool // the receive buffer grows with what is taken
 	free          func()
+	stuck         stuck
 
 	read, write deadline
 	reading     sync.Mutex
@@ -174,6 +175,11 @@ func (c *conn) until(d *deadline, events waiter.EventMask, try func() tcpip.Erro
 	if _, blocked := err.(*tcpip.ErrWouldBlock); !blocked {
 		return plain(err)
 	}
+	var late <-chan time.Time
+	if d == &c.write {
+		late = c.stuck.begin()
+		defer c.stuck.end()
+	}
 	entry, event := waiter.NewChannelEntry(events)
 	c.queue.EventRegister(&entry)
 	defer c.queue.EventUnregister(&entry)
@@ -184,6 +190,8 @@ func (c *conn) until(d *deadline, events waiter.EventMask, try func() tcpip.Erro
 		}
 		select {
 		case <-event:
+		case <-late:
+			c.stuck.open(c.ep)
 		case <-d.done():
 			if d.passed() {
 				return os.ErrDeadlineExceeded
