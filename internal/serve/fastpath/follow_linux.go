@@ -72,6 +72,17 @@ func (f *follower) open() (err error) {
 	if f.rules, err = openRuleset(); err != nil {
 		return err
 	}
+	// With those known before, a change of their address is seen as one.
+	neighbours, err := f.rules.route.Execute(netlink.Message{
+		Header: netlink.Header{Type: unix.RTM_GETNEIGH, Flags: netlink.Request | netlink.Dump},
+		Data:   make([]byte, ndmsg),
+	})
+	if err != nil {
+		return fmt.Errorf("list neighbours: %w", err)
+	}
+	for _, m := range neighbours {
+		f.neighbourMoved(m)
+	}
 	f.learner, err = newLearner(f.path.table, f.log)
 	return err
 }
@@ -173,15 +184,17 @@ func (f *follower) matters(protocol int, m netlink.Message) string {
 	return "routes or addresses"
 }
 
+// ndmsg is the size of struct ndmsg.
+const ndmsg = 12
+
 // neighbourMoved reports whether a neighbour has another MAC address than
 // before, or none. What only ages has not moved.
 func (f *follower) neighbourMoved(m netlink.Message) bool {
-	const header = 12 // struct ndmsg
-	if len(m.Data) < header {
+	if len(m.Data) < ndmsg {
 		return true
 	}
 	state := uint16(m.Data[8]) | uint16(m.Data[9])<<8
-	attributes, err := netlink.UnmarshalAttributes(m.Data[header:])
+	attributes, err := netlink.UnmarshalAttributes(m.Data[ndmsg:])
 	if err != nil {
 		return true
 	}
@@ -198,7 +211,11 @@ func (f *follower) neighbourMoved(m netlink.Message) bool {
 		mac = ""
 	}
 	before, known := f.neighbours[key]
-	f.neighbours[key] = mac
+	if mac == "" {
+		delete(f.neighbours, key)
+	} else {
+		f.neighbours[key] = mac
+	}
 	return known && before != mac && before != ""
 }
 

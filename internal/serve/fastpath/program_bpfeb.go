@@ -55,6 +55,22 @@ type programFlow6 struct {
 	Pad   [3]uint8
 }
 
+type programHop struct {
+	_          structs.HostLayout
+	Checked    uint64
+	Generation uint32
+	In         uint32
+	Saddr      [4]uint32
+	Daddr      [4]uint32
+	Family     uint8
+	Tos        uint8
+	Mtu        uint16
+	Out        uint32
+	Dmac       [6]uint8
+	Smac       [6]uint8
+	_          [4]byte
+}
+
 type programInterface struct {
 	_    structs.HostLayout
 	Mac  [6]uint8
@@ -139,6 +155,7 @@ type programWay struct {
 const (
 	programMapFlows4     = "flows4"
 	programMapFlows6     = "flows6"
+	programMapHops       = "hops"
 	programMapInterfaces = "interfaces"
 	programMapLeaving4   = "leaving4"
 	programMapLeaving6   = "leaving6"
@@ -202,6 +219,7 @@ type programProgramSpecs struct {
 type programMapSpecs struct {
 	Flows4     *ebpf.MapSpec `ebpf:"flows4"`
 	Flows6     *ebpf.MapSpec `ebpf:"flows6"`
+	Hops       *ebpf.MapSpec `ebpf:"hops"`
 	Interfaces *ebpf.MapSpec `ebpf:"interfaces"`
 	Leaving4   *ebpf.MapSpec `ebpf:"leaving4"`
 	Leaving6   *ebpf.MapSpec `ebpf:"leaving6"`
@@ -239,6 +257,7 @@ func (o *programObjects) Close() error {
 type programMaps struct {
 	Flows4     *ebpf.Map `ebpf:"flows4"`
 	Flows6     *ebpf.Map `ebpf:"flows6"`
+	Hops       *ebpf.Map `ebpf:"hops"`
 	Interfaces *ebpf.Map `ebpf:"interfaces"`
 	Leaving4   *ebpf.Map `ebpf:"leaving4"`
 	Leaving6   *ebpf.Map `ebpf:"leaving6"`
@@ -252,6 +271,7 @@ func (m *programMaps) Close() error {
 	return _ProgramClose(
 		m.Flows4,
 		m.Flows6,
+		m.Hops,
 		m.Interfaces,
 		m.Leaving4,
 		m.Leaving6,

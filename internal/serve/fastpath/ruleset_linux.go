@@ -18,6 +18,7 @@ import (
 type ruleset struct {
 	mu     sync.Mutex
 	nft    *netlink.Conn
+	route  *netlink.Conn
 	xfrm   *netlink.Conn // nil: the kernel has no IPsec
 	legacy []*os.File    // names of the tables of iptables
 	tables string        // as last read
@@ -29,6 +30,9 @@ func openRuleset() (*ruleset, error) {
 	var err error
 	if r.nft, err = netlink.Dial(unix.NETLINK_NETFILTER, nil); err != nil {
 		return nil, fmt.Errorf("nftables: %w", err)
+	}
+	if r.route, err = netlink.Dial(unix.NETLINK_ROUTE, nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("policy routing: %w", err), r.close())
 	}
 	if r.xfrm, err = netlink.Dial(unix.NETLINK_XFRM, nil); err != nil && !errors.Is(err, unix.EPROTONOSUPPORT) {
 		return nil, errors.Join(fmt.Errorf("IPsec policies: %w", err), r.close())
@@ -43,9 +47,11 @@ func openRuleset() (*ruleset, error) {
 }
 
 func (r *ruleset) close() error {
-	err := r.nft.Close()
-	if r.xfrm != nil {
-		err = errors.Join(err, r.xfrm.Close())
+	var err error
+	for _, c := range []*netlink.Conn{r.nft, r.route, r.xfrm} {
+		if c != nil {
+			err = errors.Join(err, c.Close())
+		}
 	}
 	for _, f := range r.legacy {
 		f.Close()
@@ -68,8 +74,9 @@ func (r *ruleset) legacyChanged() bool {
 	return changed
 }
 
-// filters reports whether rules of nftables or iptables, or policies of IPsec,
-// may see forwarded packets.
+// filters reports whether rules of nftables or iptables, policies of IPsec, or
+// rules of policy routing that look at more than addresses may decide on
+// forwarded packets.
 func (r *ruleset) filters() (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,6 +84,9 @@ func (r *ruleset) filters() (bool, error) {
 		return true, nil
 	}
 	if n, err := r.policies(); err != nil || n > 0 {
+		return true, err
+	}
+	if deep, err := r.selective(); err != nil || deep {
 		return true, err
 	}
 	return r.chains()
@@ -128,6 +138,35 @@ func hooked(family uint8, attributes []byte) (bool, error) {
 		})
 	}
 	return passes, d.Err()
+}
+
+// selective looks for rules of policy routing that ask for marks, protocols or
+// ports, which the programs do not tell the routing table.
+func (r *ruleset) selective() (bool, error) {
+	const header = 12 // struct fib_rule_hdr
+	messages, err := r.route.Execute(netlink.Message{
+		Header: netlink.Header{Type: unix.RTM_GETRULE, Flags: netlink.Request | netlink.Dump},
+		Data:   make([]byte, header),
+	})
+	if err != nil {
+		return true, fmt.Errorf("list routing rules: %w", err)
+	}
+	for _, m := range messages {
+		if len(m.Data) < header {
+			return true, errors.New("list routing rules: a short answer")
+		}
+		d, err := netlink.NewAttributeDecoder(m.Data[header:])
+		if err != nil {
+			return true, fmt.Errorf("list routing rules: %w", err)
+		}
+		for d.Next() {
+			switch t := d.Type(); {
+			case t == unix.FRA_FWMARK, t == unix.FRA_TUN_ID, t == unix.FRA_IP_PROTO, t == unix.FRA_SPORT_RANGE, t == unix.FRA_DPORT_RANGE, t > unix.FRA_DPORT_RANGE+1:
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // policies counts the policies of IPsec.

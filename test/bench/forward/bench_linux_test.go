@@ -1,6 +1,3 @@
-// Package forward measures what the router's core spends on a frame: through
-// the kernel alone and with the fast path, on one veth topology in one run. "make
-// bench" runs it.
 package forward
 
 import (
@@ -19,7 +16,8 @@ import (
 var (
 	rounds = flag.Int("rounds", 5, "rounds of every measurement; the medians are judged")
 	only   = flag.String("only", "", "measure the cases whose name matches `REGEXP`")
-	binary = flag.String("linerate", "", "measure this `program` instead of building ours")
+	built  = flag.String("linerate", "", "measure this `program` instead of building ours")
+	ways   = flag.String("ways", "kernel,fast,bare", "what to measure")
 	took   = flag.Duration("time", 1500*time.Millisecond, "length of a measurement")
 )
 
@@ -30,6 +28,7 @@ type kase struct {
 	flows int
 	six   bool
 	bar   float64 // times faster than the kernel
+	bare  string  // the least program that does the like: "fib" or "napt"
 }
 
 const firewall = `table inet fw { chain forward { type filter hook forward priority 0; policy drop;
@@ -49,48 +48,69 @@ oifname "eth1" masquerade
 func cases() []kase {
 	linear := strings.Replace(firewall, "ct state invalid", strings.Repeat("udp dport 9999 counter drop\n", 100)+"ct state invalid", 1)
 	return []kase{
-		{"IPv4", "", 1, false, 4.5},
-		{"IPv6", "", 1, true, 4.5},
-		{"firewall", firewall, 1, false, 8},
-		{"firewall IPv6", firewall, 1, true, 8},
-		{"firewall and 100 rules", linear, 1, false, 8},
-		{"masquerade", firewall + masquerade, 1, false, 9},
+		{"IPv4", "", 1, false, 4.5, "fib"},
+		{"IPv6", "", 1, true, 4.5, "fib"},
+		{"firewall", firewall, 1, false, 8, "napt"},
+		{"firewall IPv6", firewall, 1, true, 8, "fib"},
+		{"firewall and 100 rules", linear, 1, false, 8, "napt"},
+		{"masquerade", firewall + masquerade, 1, false, 9, "napt"},
+		{"masquerade, 64k flows", firewall + masquerade, 1 << 16, false, 15, "napt"},
 	}
 }
 
 // BenchmarkForward compares CPU time per frame of 64 bytes.
 func BenchmarkForward(b *testing.B) {
-	program := build(b, *binary)
+	program := build(b, *built)
 	wanted := regexp.MustCompile(*only)
-	fmt.Printf("\n%-26s %22s %22s %8s %6s\n", "64-byte frames", "kernel ns (Mpps)", "fast path ns (Mpps)", "ratio", "bar")
+	fmt.Printf("\n%-24s", "64-byte frames, ns each")
+	for _, way := range strings.Split(*ways, ",") {
+		fmt.Printf(" %22s", way)
+	}
+	fmt.Printf(" %16s %16s\n", "kernel/fast", "bare/fast")
 	for _, k := range cases() {
 		if !wanted.MatchString(k.name) {
 			continue
 		}
-		var kernel, fast []float64
+		each := map[string][]float64{}
 		for range *rounds {
-			kernel = append(kernel, cost(b, program, k, false))
-			fast = append(fast, cost(b, program, k, true))
+			for _, way := range strings.Split(*ways, ",") {
+				each[way] = append(each[way], cost(b, program, k, way))
+			}
 		}
-		a, f := result.Summarize(kernel), result.Summarize(fast)
-		ratio := a.Median / f.Median
-		fmt.Printf("%-26s %12.0f (%6.2f) %12.0f (%6.2f) %9.1f %6.1f %s   min-max %.0f-%.0f, %.0f-%.0f\n", k.name, a.Median, 1000/a.Median, f.Median, 1000/f.Median, ratio, k.bar,
-			map[bool]string{true: "reached", false: "MISSED"}[ratio >= k.bar], a.Min, a.Max, f.Min, f.Max)
+		fmt.Printf("%-24s", k.name)
+		medians := map[string]float64{}
+		for _, way := range strings.Split(*ways, ",") {
+			s := result.Summarize(each[way])
+			medians[way] = s.Median
+			fmt.Printf(" %5.0f (%5.0f to %5.0f)", s.Median, s.Min, s.Max)
+		}
+		verdict(medians["kernel"]/medians["fast"], k.bar)
+		verdict(medians["bare"]/medians["fast"], 0.9)
+		fmt.Println()
 	}
 	b.ReportMetric(0, "ns/op") // the table is the result
 }
 
+func verdict(ratio, bar float64) {
+	fmt.Printf("  %5.2f of %4.1f %s", ratio, bar, map[bool]string{true: "ok  ", false: "MISS"}[ratio >= bar])
+}
+
 // cost returns the CPU time in ns that the router's thread spends on a frame
 // that comes out.
-func cost(b *testing.B, program string, k kase, fast bool) float64 {
+func cost(b *testing.B, program string, k kase, way string) float64 {
 	b.Helper()
 	r := newRig(b, program)
-	r.rules(b, k.rules)
-	if fast {
+	if way != "bare" {
+		r.rules(b, k.rules)
+	}
+	switch way {
+	case "fast":
 		defer r.up(b)()
+	case "bare":
+		defer r.bare(b, k.bare == "napt")()
 	}
 	p := r.profile(b, 64, k.flows, k.six)
-	if k.rules != "" {
+	if k.rules != "" && way != "bare" {
 		r.answer(b, p)
 	}
 	sink := r.drop(b)
@@ -109,7 +129,7 @@ func cost(b *testing.B, program string, k kase, fast bool) float64 {
 		b.Fatalf("%s: nothing came out", k.name)
 	}
 	if testing.Verbose() {
-		fmt.Printf("  %s, fast path %v: %.2f Mpps came out, the router's core was %.0f %% busy\n", k.name, fast, float64(frames)/took.Seconds()/1e6, 100*spent.Seconds()/took.Seconds())
+		fmt.Printf("  %s, %s: %.2f Mpps came out, the router's core was %.0f %% busy\n", k.name, way, float64(frames)/took.Seconds()/1e6, 100*spent.Seconds()/took.Seconds())
 	}
 	return float64(spent.Nanoseconds()) / float64(frames)
 }

@@ -3,67 +3,7 @@
 // is not sure of is the stack's.
 
 #include "observe.h"
-
-/* Where the routing table alone decides. */
-static __always_inline int route(struct xdp_md *ctx, struct packet *p, struct config *c)
-{
-	struct bpf_fib_lookup fib = {};
-
-	fib.ifindex = ctx->ingress_ifindex;
-	fib.l4_protocol = p->proto;
-	fib.tot_len = p->length;
-	if (p->ip) {
-		if (not_routed4(p->ip->saddr) || not_routed4(p->ip->daddr))
-			return pass(PASS_ADDRESS);
-		fib.family = 2; /* AF_INET */
-		fib.tos = p->tos;
-		fib.ipv4_src = p->ip->saddr;
-		fib.ipv4_dst = p->ip->daddr;
-	} else if (p->ip6) {
-		if (not_routed6(&p->ip6->saddr) || not_routed6(&p->ip6->daddr))
-			return pass(PASS_ADDRESS);
-		fib.family = 10; /* AF_INET6 */
-		fib.flowinfo = *(__be32 *)p->ip6 & bpf_htonl(0x0fffffff);
-		__builtin_memcpy(fib.ipv6_src, &p->ip6->saddr, 16);
-		__builtin_memcpy(fib.ipv6_dst, &p->ip6->daddr, 16);
-	} else {
-		return pass(PASS_NOT_IP);
-	}
-	switch (bpf_fib_lookup(ctx, &fib, sizeof(fib), 0)) {
-	case BPF_FIB_LKUP_RET_SUCCESS:
-		break;
-	case BPF_FIB_LKUP_RET_NO_NEIGH:
-		return pass(PASS_NEIGHBOUR);
-	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
-		return pass(PASS_TOO_BIG);
-	default:
-		return pass(PASS_ROUTE);
-	}
-	/* Back where it came from: the stack may send a redirect (RFC 792). */
-	if (fib.ifindex == ctx->ingress_ifindex || !interface_of(fib.ifindex) || p->tag)
-		return pass(PASS_ROUTE);
-	if (c->reverse) { /* RFC 3704 2.2 */
-		struct bpf_fib_lookup back = {};
-
-		back.ifindex = ctx->ingress_ifindex;
-		back.family = fib.family;
-		if (p->ip) {
-			back.ipv4_src = p->ip->daddr;
-			back.ipv4_dst = p->ip->saddr;
-		} else if (p->ip6) {
-			__builtin_memcpy(back.ipv6_src, &p->ip6->daddr, 16);
-			__builtin_memcpy(back.ipv6_dst, &p->ip6->saddr, 16);
-		}
-		bpf_fib_lookup(ctx, &back, sizeof(back), BPF_FIB_LOOKUP_SKIP_NEIGH);
-		if (back.ifindex != ctx->ingress_ifindex)
-			return pass(PASS_INTERFACE);
-	}
-	one_hop_less(p);
-	__builtin_memcpy(p->eth->h_dest, fib.dmac, 6);
-	__builtin_memcpy(p->eth->h_source, fib.smac, 6);
-	count(ROUTED, 0);
-	return bpf_redirect_map(&ports, fib.ifindex, 0);
-}
+#include "route.h"
 
 static __always_inline struct place *find(struct packet *p)
 {
@@ -177,7 +117,7 @@ int forward(struct xdp_md *ctx)
 	if (p.wrong)
 		return pass(p.wrong);
 	if (c->router)
-		return route(ctx, &p, c);
+		return route(ctx, &p, c, now);
 	if (p.proto == IPPROTO_TCP) {
 		if (p.transport + sizeof(struct tcphdr) > end)
 			return pass(PASS_MALFORMED);
