@@ -124,7 +124,6 @@ func (f *follower) run(ctx context.Context) error {
 			for _, c := range f.watches {
 				_ = c.SetReadDeadline(time.Unix(1, 0)) // wakes its reader
 			}
-			_ = f.learner.events.Close()
 			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 				return err
 			}

@@ -3,25 +3,20 @@ package fastpath
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/netip"
 	"sync"
 	"time"
 
-	"github.com/mdlayher/netlink"
-	"github.com/ti-mo/conntrack"
-	"github.com/ti-mo/netfilter"
+	"golang.org/x/sys/unix"
 )
 
 // learner keeps the table in step with conntrack.
 type learner struct {
 	table  *table
 	log    *slog.Logger
-	events *conntrack.Conn
-	orders *conntrack.Conn
-	soften []*conntrack.Conn
-	ready  chan Connection // TCP, to be softened first
+	events *ctSocket
+	orders *ctSocket
+	ready  []Connection // TCP, to be softened before they are fast
 
 	mu      sync.Mutex
 	refused map[string]uint64 // connections left to the stack, by reason
@@ -30,122 +25,150 @@ type learner struct {
 const (
 	// eventBuffer holds the events of some ten thousand connections, in bytes.
 	eventBuffer = 16 << 20
-	// softeners work side by side: an answer of conntrack takes 0.1 ms.
-	softeners = 4
+	// together is how many connections are softened in one call.
+	together = 64
+	// reconcile is how often the table is compared with conntrack in any case,
+	// and mend how soon after events were lost.
+	reconcile = time.Minute
+	mend      = 250 * time.Millisecond
 )
 
 // newLearner opens its sockets in the calling thread's namespace.
 func newLearner(t *table, log *slog.Logger) (*learner, error) {
-	l := &learner{table: t, log: log, ready: make(chan Connection, 1<<16), refused: map[string]uint64{}}
-	all := []**conntrack.Conn{&l.events, &l.orders}
-	l.soften = make([]*conntrack.Conn, softeners)
-	for i := range l.soften {
-		all = append(all, &l.soften[i])
+	l := &learner{table: t, log: log, refused: map[string]uint64{}}
+	var err error
+	if l.events, err = openCtSocket(unix.NFNLGRP_CONNTRACK_NEW, unix.NFNLGRP_CONNTRACK_UPDATE, unix.NFNLGRP_CONNTRACK_DESTROY); err != nil {
+		return nil, err
 	}
-	for _, c := range all {
-		var err error
-		if *c, err = conntrack.Dial(nil); err != nil {
-			return nil, errors.Join(fmt.Errorf("conntrack: %w", err), l.close())
-		}
+	if l.orders, err = openCtSocket(); err != nil {
+		return nil, errors.Join(err, l.close())
 	}
-	_ = l.events.SetReadBuffer(eventBuffer) // with less, more bursts need a dump
-	// What a full buffer loses, the stack decides on: see dump and recheck.
-	_ = l.events.SetOption(netlink.NoENOBUFS, true)
 	return l, nil
 }
 
 func (l *learner) close() (err error) {
-	for _, c := range append([]*conntrack.Conn{l.events, l.orders}, l.soften...) {
-		if c != nil {
-			err = errors.Join(err, c.Close())
+	for _, s := range []*ctSocket{l.events, l.orders} {
+		if s != nil {
+			err = errors.Join(err, s.close())
 		}
 	}
 	return err
 }
 
-// reconcile is how often the table is compared with conntrack: events may have
-// been lost.
-const reconcile = time.Minute
-
 // run learns until ctx ends.
 func (l *learner) run(ctx context.Context) error {
-	events := make(chan conntrack.Event, 4096)
-	broken, err := l.events.Listen(events, 1, []netfilter.NetlinkGroup{netfilter.GroupCTNew, netfilter.GroupCTUpdate, netfilter.GroupCTDestroy})
-	if err != nil {
-		return fmt.Errorf("conntrack events: %w", err)
-	}
-	for _, c := range l.soften {
-		go l.softener(ctx, c)
-	}
-	if err := l.dump(); err != nil {
-		return err
-	}
-	again := time.NewTicker(reconcile)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-broken:
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("conntrack events: %w", err)
-		case <-again.C:
+	defer context.AfterFunc(ctx, func() { _ = l.events.conn.SetReadDeadline(time.Unix(1, 0)) })() // wakes the reader
+	next := time.Now()
+	for ctx.Err() == nil {
+		if !time.Now().Before(next) {
 			if err := l.dump(); err != nil {
 				return err
 			}
-		case e := <-events:
-			if e.Flow == nil {
-				continue
+			next = time.Now().Add(reconcile)
+			_ = l.events.conn.SetReadDeadline(next)
+		}
+		// What is there is taken first, and softened together.
+		err := l.events.receive(false, l.hear)
+		if errors.Is(err, unix.EAGAIN) {
+			if err := l.soften(); err != nil {
+				return err
 			}
-			if e.Type == conntrack.EventDestroy {
-				l.table.end(connectionOf(e.Flow))
-			} else {
-				l.see(e.Flow)
+			err = l.events.receive(true, l.hear)
+		}
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, errOverrun):
+			if soon := time.Now().Add(mend); soon.Before(next) {
+				next = soon
+				_ = l.events.conn.SetReadDeadline(next)
 			}
+		case err != nil && !isTimeout(err):
+			return err
 		}
 	}
+	return nil
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// hear takes up what an event tells.
+func (l *learner) hear(m ctMessage) error {
+	if len(m.body) < nfHeader {
+		return nil
+	}
+	t := readTracked(m.body[nfHeader:])
+	switch m.kind {
+	case ctDelete:
+		l.table.end(t.Connection)
+	case ctNew:
+		l.see(&t)
+		if len(l.ready) >= together {
+			return l.soften()
+		}
+	}
+	return nil
 }
 
 // dump learns what was there before, and forgets what went unseen.
 func (l *learner) dump() error {
-	flows, err := l.orders.Dump(nil)
-	if err != nil {
-		return fmt.Errorf("conntrack dump: %w", err)
-	}
 	there := map[Connection]bool{}
-	for i := range flows {
-		there[connectionOf(&flows[i])] = true
-		l.see(&flows[i])
+	if err := l.orders.dump(func(t tracked) {
+		there[t.Connection] = true
+		l.see(&t)
+	}); err != nil {
+		return err
 	}
 	for _, c := range l.table.connections() {
 		if !there[c] {
 			l.table.end(c)
 		}
 	}
-	return nil
+	return l.soften()
 }
 
 // see takes up a connection that is ready, and lets go of one that no longer
 // is.
-func (l *learner) see(f *conntrack.Flow) {
-	c := connectionOf(f)
-	why := unfit(f, c)
-	switch {
-	case why != "" && l.table.has(c):
+func (l *learner) see(t *tracked) {
+	c, why := t.Connection, t.unfit()
+	switch has := l.table.has(c); {
+	case why == "" && has:
+	case has && t.ended():
 		l.table.end(c)
-	case why != "" && why != notYet:
+	case why == notYet:
+	case why != "":
 		l.refuse(why)
-	case why != "" || l.table.has(c):
-	case c.Original.Protocol == tcp:
-		select {
-		case l.ready <- c:
-		default: // too many at once: the next reconciliation takes it
+		if has {
+			l.table.end(c)
 		}
+	case c.Original.Protocol == tcp:
+		l.ready = append(l.ready, c)
 	default:
 		l.add(c)
 	}
+}
+
+// soften makes the TCP connections fast that are ready.
+func (l *learner) soften() error {
+	for len(l.ready) > 0 {
+		some := l.ready[:min(together, len(l.ready))]
+		l.ready = l.ready[len(some):]
+		gone := map[int]bool{}
+		if err := l.orders.soften(some, func(i int) { gone[i] = true }); err != nil {
+			return err
+		}
+		for i, c := range some {
+			if gone[i] {
+				l.refuse(notYet)
+			} else {
+				l.add(c)
+			}
+		}
+	}
+	l.ready = nil
+	return nil
 }
 
 func (l *learner) add(c Connection) {
@@ -167,62 +190,28 @@ const notYet = "not established"
 const established = 3
 
 // unfit says why the stack must forward a connection, "" if it need not.
-func unfit(f *conntrack.Flow, c Connection) string {
+func (t *tracked) unfit() string {
 	switch {
-	case f.Zone != 0:
+	case t.zoned:
 		return "in a conntrack zone"
-	case f.Helper.Name != "" || f.Status.Helper():
-		return "a helper reads it (" + f.Helper.Name + ")"
-	case f.Status.SeqAdjust():
+	case t.helper != "" || t.status&statusHelper != 0:
+		return "a helper reads it (" + t.helper + ")"
+	case t.status&statusAdjusts != 0:
 		return "its sequence numbers are changed"
-	case !c.valid():
+	case !t.valid():
 		return "neither TCP nor UDP of one family"
-	case c.Original.Target.Addr().IsMulticast():
+	case t.Original.Target.Addr().IsMulticast():
 		return "multicast"
-	case f.Status.Dying() || !f.Status.Confirmed() || !f.Status.SeenReply():
+	case t.status&statusDying != 0 || t.status&statusConfirmed == 0 || t.status&statusSeenReply == 0:
 		return notYet
-	case f.ProtoInfo.TCP != nil && (f.ProtoInfo.TCP.State != established || !f.Status.Assured()):
+	case t.Original.Protocol == tcp && (t.state != established || t.status&statusAssured == 0):
 		return notYet
 	}
 	return ""
 }
 
-func connectionOf(f *conntrack.Flow) Connection {
-	return Connection{tupleOf(f.TupleOrig), tupleOf(f.TupleReply)}
-}
-
-func tupleOf(t conntrack.Tuple) Tuple {
-	return Tuple{netip.AddrPortFrom(t.IP.SourceAddress, t.Proto.SourcePort), netip.AddrPortFrom(t.IP.DestinationAddress, t.Proto.DestinationPort), t.Proto.Protocol}
-}
-
-// beLiberal is IP_CT_TCP_FLAG_BE_LIBERAL, as value and as mask.
-const beLiberal = 8<<8 | 8
-
-// softener tells conntrack not to judge the sequence numbers of connections
-// that become fast: it does not see what goes beside it, and would take their
-// FIN for invalid.
-func (l *learner) softener(ctx context.Context, orders *conntrack.Conn) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case c := <-l.ready:
-			err := orders.Update(conntrack.Flow{
-				TupleOrig: tupleFor(c.Original), TupleReply: tupleFor(c.Reply),
-				ProtoInfo: conntrack.ProtoInfo{TCP: &conntrack.ProtoInfoTCP{State: established, OriginalFlags: beLiberal, ReplyFlags: beLiberal}},
-			})
-			if err != nil {
-				l.refuse(notYet) // it is gone already, or on its way
-				continue
-			}
-			l.add(c)
-		}
-	}
-}
-
-func tupleFor(t Tuple) conntrack.Tuple {
-	return conntrack.Tuple{
-		IP:    conntrack.IPTuple{SourceAddress: t.Source.Addr(), DestinationAddress: t.Target.Addr()},
-		Proto: conntrack.ProtoTuple{Protocol: t.Protocol, SourcePort: t.Source.Port(), DestinationPort: t.Target.Port()},
-	}
+// ended reports whether an entry tells that its connection ends. A message
+// about TCP without its state tells nothing.
+func (t *tracked) ended() bool {
+	return t.status&statusDying != 0 || t.state != established && t.state != stateUntold
 }

@@ -111,7 +111,7 @@ func cost(b *testing.B, program string, k kase, way string) float64 {
 	}
 	p := r.profile(b, 64, k.flows, k.six)
 	if k.rules != "" && way != "bare" {
-		r.answer(b, p)
+		r.answer(b, p, way == "fast")
 	}
 	sink := r.drop(b)
 	warm, cancel := context.WithTimeout(b.Context(), 200*time.Millisecond)
@@ -130,6 +130,9 @@ func cost(b *testing.B, program string, k kase, way string) float64 {
 	}
 	if testing.Verbose() {
 		fmt.Printf("  %s, %s: %.2f Mpps came out, the router's core was %.0f %% busy\n", k.name, way, float64(frames)/took.Seconds()/1e6, 100*spent.Seconds()/took.Seconds())
+		if way == "fast" {
+			fmt.Println(r.do(b, r.box, program, "forward", "show"))
+		}
 	}
 	return float64(spent.Nanoseconds()) / float64(frames)
 }
