@@ -101,7 +101,7 @@ func (r router) generation() uint32 {
 
 type forwardReport struct {
 	fastpath.State
-	Flows []fastpath.Flow
+	Connections []fastpath.Flow
 }
 
 func (r router) state() (s forwardReport, err error) {
@@ -121,7 +121,7 @@ func (r router) fast(t *testing.T, state string, protocol uint8) fastpath.Flow {
 		if s, err = r.state(); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range s.Flows {
+		for _, f := range s.Connections {
 			if f.State == state && f.Original.Protocol == protocol {
 				return f
 			}

@@ -40,7 +40,7 @@ func newForwardShow(c cli) *cobra.Command {
 				enc.SetIndent("", "  ")
 				return enc.Encode(struct {
 					fastpath.State
-					Flows []fastpath.Flow `json:",omitempty"`
+					Connections []fastpath.Flow `json:",omitempty"`
 				}{s, list})
 			}
 			writeForwardState(c.out, s)

@@ -35,6 +35,7 @@ type follower struct {
 	rules      *ruleset
 	learner    *learner
 	neighbours map[string]string // known address -> MAC address
+	links      map[string]string // index -> what decisions rest on
 }
 
 // Follow keeps the fast path true to the stack until ctx ends; then, or when
@@ -42,7 +43,7 @@ type follower struct {
 // after it. It must be called in the thread, and so in the namespace, that Up
 // was.
 func (p *Path) Follow(ctx context.Context, log *slog.Logger) error {
-	f := &follower{path: p, log: log, watches: map[int]*netlink.Conn{}, neighbours: map[string]string{}}
+	f := &follower{path: p, log: log, watches: map[int]*netlink.Conn{}, neighbours: map[string]string{}, links: map[string]string{}}
 	err := f.open()
 	if err == nil {
 		err = f.run(ctx)
@@ -72,16 +73,8 @@ func (f *follower) open() (err error) {
 	if f.rules, err = openRuleset(); err != nil {
 		return err
 	}
-	// With those known before, a change of their address is seen as one.
-	neighbours, err := f.rules.route.Execute(netlink.Message{
-		Header: netlink.Header{Type: unix.RTM_GETNEIGH, Flags: netlink.Request | netlink.Dump},
-		Data:   make([]byte, ndmsg),
-	})
-	if err != nil {
-		return fmt.Errorf("list neighbours: %w", err)
-	}
-	for _, m := range neighbours {
-		f.neighbourMoved(m)
+	if err := f.survey(); err != nil {
+		return err
 	}
 	f.learner, err = newLearner(f.path.table, f.log)
 	return err
@@ -173,6 +166,9 @@ func (f *follower) matters(protocol int, m netlink.Message) string {
 		}
 		return "a neighbour"
 	case unix.RTM_NEWLINK, unix.RTM_DELLINK:
+		if !f.linkChanged(m) {
+			return ""
+		}
 		for _, name := range f.path.opt.Interfaces {
 			if _, err := f.path.note(name); err != nil {
 				f.log.Warn("interface", "name", name, "err", err)
@@ -181,41 +177,6 @@ func (f *follower) matters(protocol int, m netlink.Message) string {
 		return "a link"
 	}
 	return "routes or addresses"
-}
-
-// ndmsg is the size of struct ndmsg.
-const ndmsg = 12
-
-// neighbourMoved reports whether a neighbour has another MAC address than
-// before, or none. What only ages has not moved.
-func (f *follower) neighbourMoved(m netlink.Message) bool {
-	if len(m.Data) < ndmsg {
-		return true
-	}
-	state := uint16(m.Data[8]) | uint16(m.Data[9])<<8
-	attributes, err := netlink.UnmarshalAttributes(m.Data[ndmsg:])
-	if err != nil {
-		return true
-	}
-	key, mac := string(m.Data[:8]), "" // family and interface
-	for _, a := range attributes {
-		switch a.Type {
-		case unix.NDA_DST:
-			key += string(a.Data)
-		case unix.NDA_LLADDR:
-			mac = string(a.Data)
-		}
-	}
-	if m.Header.Type == unix.RTM_DELNEIGH || state&(unix.NUD_FAILED|unix.NUD_INCOMPLETE) != 0 {
-		mac = ""
-	}
-	before, known := f.neighbours[key]
-	if mac == "" {
-		delete(f.neighbours, key)
-	} else {
-		f.neighbours[key] = mac
-	}
-	return known && before != mac && before != ""
 }
 
 // changed starts a new generation at once, and then finds out whether the

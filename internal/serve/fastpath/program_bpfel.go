@@ -79,11 +79,8 @@ type programInterface struct {
 }
 
 type programPair struct {
-	_      structs.HostLayout
-	State  uint32
-	Proto  uint16
-	Family uint16
-	Way    [2]programWay
+	_   structs.HostLayout
+	Way [2]programWay
 }
 
 type programPlace struct {
@@ -119,34 +116,44 @@ const (
 	programReasonREASONS        programReason = 21
 )
 
+type programState uint32
+
+const (
+	programStateFREE    programState = 0
+	programStateLIVE    programState = 1
+	programStateCLOSING programState = 2
+)
+
 type programWay struct {
 	_              structs.HostLayout
 	Checked        uint64
 	Generation     uint32
-	Tried          uint32
+	State          programState
 	In             uint32
 	Out            uint32
-	Mtu            uint32
 	InVlan         uint16
 	OutVlan        uint16
+	Mtu            uint16
+	Flags          uint8
+	Proto          uint8
 	Dmac           [6]uint8
 	Smac           [6]uint8
-	AskedIn        uint32
-	AskedVlan      uint16
-	Tos            uint8
-	Ttl            uint8
-	Mangled        uint8
-	Nat            uint8
-	Pad            uint16
 	Sport          uint16
 	Dport          uint16
 	NetworkDelta   uint16
 	TransportDelta uint16
-	Saddr          [4]uint32
-	Daddr          [4]uint32
+	Source         uint32
+	Target         uint32
+	Tos            uint8
+	Ttl            uint8
+	AskedVlan      uint16
 	Packets        uint64
 	Bytes          uint64
 	Last           uint64
+	Tried          uint32
+	AskedIn        uint32
+	Saddr          [4]uint32
+	Daddr          [4]uint32
 }
 
 // Names of all BPF objects in the ELF.

@@ -268,7 +268,7 @@ func TestLeftToTheStack(t *testing.T) {
 		"smaller MTU":         {nil, func(w *programWay) { w.Mtu = 100 }, programReasonPASS_TOO_BIG},
 		"old generation":      {nil, func(w *programWay) { w.Generation = 9 }, programReasonPASS_UNDECIDED},
 		"never decided":       {nil, func(w *programWay) { w.Generation = 0 }, programReasonPASS_UNDECIDED},
-		"mangled":             {nil, func(w *programWay) { w.Mangled = 1 }, programReasonPASS_MANGLED},
+		"mangled":             {nil, func(w *programWay) { w.Flags |= flagMangled }, programReasonPASS_MANGLED},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPrograms(t)

@@ -18,7 +18,7 @@ func (p *Path) State() (State, error) {
 		Lease: time.Duration(int64(atomic.LoadUint64(&p.config.Lease)) - monotonic()), Interfaces: p.pinned(),
 	}
 	for i := range p.table.pairs {
-		if atomic.LoadUint32(&p.table.pairs[i].State) != pairFree {
+		if p.table.pairs[i].state() != programStateFREE {
 			s.Flows++
 		}
 	}
@@ -78,13 +78,13 @@ func (p *Path) Flows() []Flow {
 				f.Ways[way].Out = ifi.Name
 			}
 			switch {
-			case w.Mangled != 0:
+			case w.Flags&flagMangled != 0:
 				f.State = "mangled"
 			case w.Generation != generation && f.State == "fast":
 				f.State = "undecided"
 			}
 		}
-		if atomic.LoadUint32(&pair.State) == pairClosing {
+		if pair.state() == programStateCLOSING {
 			f.State = "closing"
 		}
 		flows = append(flows, f)

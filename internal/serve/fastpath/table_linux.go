@@ -1,14 +1,11 @@
 package fastpath
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -16,18 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu" -type pair -type way -type place -type config -type interface -type reason -target bpfel,bpfeb program bpf/fastpath.bpf.c
+//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu" -type pair -type way -type place -type config -type interface -type reason -type state -target bpfel,bpfeb program bpf/fastpath.bpf.c
 
 // errTableFull is returned when every pair is in use; the stack forwards the
 // connection then.
 var errTableFull = errors.New("the flow table is full")
-
-// States of a pair, as in bpf/flow.h.
-const (
-	pairFree = iota
-	pairLive
-	pairClosing
-)
 
 // rest is how long a pair lies fallow after its connection ended: a packet
 // that is under way may still look at it.
@@ -88,23 +78,17 @@ func (t *table) add(c Connection) error {
 		return err
 	}
 	p := &t.pairs[i]
-	*p = programPair{Proto: uint16(c.Original.Protocol), Family: 4}
-	if c.Original.Source.Addr().Is6() {
-		p.Family = 6
-	}
+	*p = programPair{}
 	for way, x := range c.ways() {
 		w := &p.Way[way]
 		n := translate(x.in, x.out)
-		w.NetworkDelta, w.TransportDelta = n.network, n.transport
+		w.Proto, w.NetworkDelta, w.TransportDelta = c.Original.Protocol, n.network, n.transport
 		if n.changes {
-			w.Nat = 1
+			w.Flags |= flagNAT
 		}
-		putAddress(&w.Saddr, x.out.Source.Addr())
-		putAddress(&w.Daddr, x.out.Target.Addr())
-		s, d := bigEndian(x.out.Source.Port()), bigEndian(x.out.Target.Port())
-		w.Sport, w.Dport = binary.NativeEndian.Uint16(s[:]), binary.NativeEndian.Uint16(d[:])
+		w.putOut(x.out)
 	}
-	atomic.StoreUint32(&p.State, pairLive)
+	p.set(programStateLIVE)
 	t.known[c] = i
 	if err := t.index(c, i); err != nil {
 		t.drop(c, i)
@@ -182,7 +166,7 @@ func (t *table) end(c Connection) {
 }
 
 func (t *table) drop(c Connection, i uint32) {
-	atomic.StoreUint32(&t.pairs[i].State, pairFree)
+	t.pairs[i].set(programStateFREE)
 	for _, x := range c.ways() {
 		remove(x.in, t.maps.Flows4, t.maps.Flows6)
 		remove(x.out, t.maps.Leaving4, t.maps.Leaving6)
@@ -194,38 +178,8 @@ func (t *table) drop(c Connection, i uint32) {
 // connection reads back what a pair is of; live is false for a free one.
 func (t *table) connection(i uint32) (c Connection, live bool) {
 	p := &t.pairs[i]
-	if atomic.LoadUint32(&p.State) == pairFree {
+	if p.state() == programStateFREE {
 		return c, false
 	}
-	six := p.Family == 6
-	out := [2]Tuple{}
-	for way := range out {
-		w := &p.Way[way]
-		var s, d [2]byte
-		binary.NativeEndian.PutUint16(s[:], w.Sport)
-		binary.NativeEndian.PutUint16(d[:], w.Dport)
-		out[way] = Tuple{
-			netip.AddrPortFrom(getAddress(w.Saddr, six), binary.BigEndian.Uint16(s[:])),
-			netip.AddrPortFrom(getAddress(w.Daddr, six), binary.BigEndian.Uint16(d[:])), uint8(p.Proto),
-		}
-	}
-	return Connection{Original: out[1].turned(), Reply: out[0].turned()}, true
-}
-
-func putAddress(to *[4]uint32, a netip.Addr) {
-	b := a.AsSlice()
-	for i := 0; i < len(b); i += 4 {
-		to[i/4] = binary.NativeEndian.Uint32(b[i:])
-	}
-}
-
-func getAddress(from [4]uint32, six bool) netip.Addr {
-	var b [16]byte
-	for i, w := range from {
-		binary.NativeEndian.PutUint32(b[4*i:], w)
-	}
-	if six {
-		return netip.AddrFrom16(b)
-	}
-	return netip.AddrFrom4([4]byte(b[:4]))
+	return Connection{Original: p.Way[1].out().turned(), Reply: p.Way[0].out().turned()}, true
 }

@@ -27,8 +27,8 @@ static __always_inline void translate(struct packet *p, struct way *w, void *end
 {
 	if (p->ip) {
 		p->ip->check = adjust(p->ip->check, w->network_delta);
-		p->ip->saddr = w->saddr[0];
-		p->ip->daddr = w->daddr[0];
+		p->ip->saddr = w->source;
+		p->ip->daddr = w->target;
 	} else if (p->ip6) {
 		__builtin_memcpy(&p->ip6->saddr, w->saddr, 16);
 		__builtin_memcpy(&p->ip6->daddr, w->daddr, 16);
@@ -131,7 +131,10 @@ int forward(struct xdp_md *ctx)
 	if (!at)
 		return pass(PASS_UNKNOWN);
 	pair = bpf_map_lookup_elem(&pairs, &at->pair);
-	if (!pair || pair->state == PAIR_FREE)
+	if (!pair)
+		return pass(PASS_UNKNOWN);
+	w = &pair->way[at->way & 1];
+	if (w->state == FREE)
 		return pass(PASS_UNKNOWN);
 	if (p.proto == IPPROTO_TCP) {
 		struct tcphdr *tcp = p.transport;
@@ -139,14 +142,13 @@ int forward(struct xdp_md *ctx)
 		if ((void *)(tcp + 1) > end)
 			return pass(PASS_MALFORMED);
 		if (tcp->fin || tcp->rst)
-			pair->state = PAIR_CLOSING;
+			pair->way[0].state = pair->way[1].state = CLOSING;
 		if (tcp->syn || tcp->fin || tcp->rst)
 			return pass(PASS_CONTROL);
 	}
-	if (pair->state != PAIR_LIVE)
+	if (w->state != LIVE)
 		return pass(PASS_CLOSING);
-	w = &pair->way[at->way & 1];
-	if (w->mangled)
+	if (w->flags & MANGLED)
 		return pass(PASS_MANGLED);
 	if (w->generation != c->generation)
 		return ask(w, &p, c, port, PASS_UNDECIDED);
@@ -157,7 +159,7 @@ int forward(struct xdp_md *ctx)
 	if (p.length > w->mtu)
 		return pass(PASS_TOO_BIG);
 	one_hop_less(&p);
-	if (w->nat)
+	if (w->flags & NAT)
 		translate(&p, w, end);
 	__sync_fetch_and_add(&w->packets, 1);
 	__sync_fetch_and_add(&w->bytes, p.length);

@@ -42,35 +42,39 @@ struct place {
 	__u32 way;  /* 0: as the connection was opened, 1: the other */
 };
 
+enum state { FREE, LIVE, CLOSING };
+
+/* Flags of a way. */
+#define NAT 1	  /* addresses or ports change */
+#define MANGLED 2 /* rules change more than that: its packets stay with the stack */
+#define SIX 4	  /* IPv6; for user space */
+
+/* Two cache lines: with many flows, memory is what forwarding waits for. */
 struct way {
 	/* What the stack did with this way's packets. */
-	__u64 checked; /* when it was last seen forwarding one, ns */
+	__u64 checked;	  /* when it was last seen forwarding one, ns */
 	__u32 generation; /* that it decided under; 0: it has to decide again */
-	__u32 tried;	  /* generation under which a packet was last left to it */
+	enum state state; /* the same in both ways */
 	__u32 in, out;	  /* interfaces */
-	__u32 mtu;
 	__u16 in_vlan, out_vlan; /* VLAN ID with its priority, 0: no tag */
+	__u16 mtu;
+	__u8 flags, proto;
 	__u8 dmac[6], smac[6];
-	/* Of the packet left to it: where it came in, and what it must not change. */
-	__u32 asked_in;
-	__u16 asked_vlan;
-	__u8 tos, ttl;
-	__u8 mangled; /* it did: such packets stay with it */
-	__u8 nat;     /* 1: addresses or ports change */
-	__u16 pad;
 	/* What NAT makes of a packet, and the checksums' differences. */
 	__be16 sport, dport;
 	__u16 network_delta, transport_delta;
-	__be32 saddr[4], daddr[4]; /* IPv4: the first word */
-	/* What was forwarded beside the stack. */
-	__u64 packets, bytes, last;
+	__be32 source, target; /* IPv4 */
+	/* Of the packet left to the stack: what it must not change, and its tag. */
+	__u8 tos, ttl;
+	__u16 asked_vlan;
+
+	__u64 packets, bytes, last; /* what was forwarded beside the stack */
+	__u32 tried;	/* generation under which a packet was last left to it */
+	__u32 asked_in; /* where that came in */
+	__be32 saddr[4], daddr[4]; /* what NAT makes of IPv6 addresses */
 };
 
-enum { PAIR_FREE, PAIR_LIVE, PAIR_CLOSING };
-
 struct pair {
-	__u32 state;
-	__u16 proto, family; /* 4 or 6 */
 	struct way way[2];
 };
 

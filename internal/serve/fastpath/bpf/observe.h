@@ -58,11 +58,13 @@ static __always_inline void learn(struct way *w, struct __sk_buff *skb, struct p
 		return;
 	/* What changes more than addresses can't be repeated. */
 	if (p->tos != w->tos || (__u8)(p->ttl + 1) != w->ttl) {
-		w->mangled = 1;
+		w->flags |= MANGLED;
 		return;
 	}
 	mtu = path_mtu(skb, p);
-	w->mtu = mtu && mtu < out->mtu ? mtu : out->mtu;
+	if (!mtu || mtu > out->mtu)
+		mtu = out->mtu;
+	w->mtu = mtu < 0xffff ? mtu : 0xffff;
 	w->in = w->asked_in;
 	w->in_vlan = w->asked_vlan;
 	w->out = device;
@@ -119,7 +121,7 @@ int observe(struct __sk_buff *skb)
 	if (!at || !c)
 		return TC_ACT_UNSPEC;
 	pair = bpf_map_lookup_elem(&pairs, &at->pair);
-	if (pair && pair->state == PAIR_LIVE)
+	if (pair && pair->way[0].state == LIVE)
 		learn(&pair->way[at->way & 1], skb, &p, c);
 	return TC_ACT_UNSPEC;
 }
