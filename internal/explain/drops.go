@@ -91,7 +91,9 @@ func dropRules() []Rule {
 				{Lever: "sysctl.net.core.rmem_default", Value: "2097152", End: "receiver"},
 			},
 			needs: []clue{some(0.6, "drops.socket")},
-			clues: []clue{saw(0.3, "drops.socket-buffers-tried"), atLeast(0.3, "app.cpu", fullCore), saw(0.1, "protocol", "udp")}},
+			clues: []clue{saw(0.3, "drops.socket-buffers-tried"), atLeast(0.3, "app.cpu", fullCore), saw(0.1, "protocol", "udp")},
+			// The reader is late because that core has the packets' work too.
+			doubts: []clue{saw(0.3, "irq.steered-one")}},
 		{ID: "drop.qdisc", Code: "R-DROP-6",
 			Group:  Drops,
 			Title:  "The sender's queue overflows or its ring is slow to drain",

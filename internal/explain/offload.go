@@ -33,6 +33,7 @@ func offloadRules() []Rule {
 			doubts: []clue{
 				saw(0.5, "works", "offload-off", "gro-off"), compare(0.5, "cpu.busiest", under(idleCore)), mergedAlready(0.7),
 				saw(0.7, "protocol", "udp"),
+				atMost(0.5, "app.write-size", smallSegment*1460), // there is little to merge
 			}},
 		{ID: "offload.not-honoured", Code: "R-OFF-2",
 			Group: Link,

@@ -141,7 +141,8 @@ func sendBufferLimited(v View) (result.Finding, bool) {
 		f.Evidence = append(f.Evidence, result.TCPSendBuffer.Of(size))
 	}
 	if held >= limitedShare {
-		f.Verdict, f.Confidence = result.Limits, 0.9
+		// The rest of the time something else held it back.
+		f.Verdict, f.Confidence = result.Limits, min(0.9, 0.4+0.7*held)
 		f.Gain = "the window can be filled"
 		f.Trade = "memory for each connection"
 		f.Levers = []result.Advice{
