@@ -29,7 +29,7 @@ there. Rules that act on each packet of an established connection (limit, quota,
 only on those the stack sees, one every few seconds.`,
 		Args: noArgs,
 	}
-	cmd.AddCommand(newForwardUp(c), newForwardDown(c), newForwardShow(c), newForwardTop(c), newForwardFollow(c))
+	cmd.AddCommand(newForwardUp(c), newForwardDown(c), newForwardShow(c), newForwardTop(c), newForwardFollow(c), newForwardIPsec(c))
 	return cmd
 }
 

@@ -1,5 +1,7 @@
 package sa
 
+import "fmt"
+
 // Reason says what became of a packet.
 type Reason uint8
 
@@ -10,7 +12,8 @@ const (
 	NotIPsec
 	IKE
 	KeepAlive
-	ToStack = KeepAlive
+	Bypass
+	ToStack = Bypass
 )
 
 // Faults, by where they are found.
@@ -41,6 +44,7 @@ var descriptions = [Reasons][2]string{
 	NotIPsec:       {"not-ipsec", "neither ESP nor AH"},
 	IKE:            {"ike", "key exchange behind a non-ESP marker (RFC 3948 2.2)"},
 	KeepAlive:      {"keep-alive", "NAT keep-alive (RFC 3948 2.3)"},
+	Bypass:         {"bypass", "policy lets it pass as it is"},
 	Malformed:      {"malformed", "no valid IP header, or a source route"},
 	Fragment:       {"fragment", "a fragment: ESP and AH are opened whole only (RFC 4303 3.4.1)"},
 	NoSA:           {"no-sa", "no association with this SPI (RFC 4303 3.4.2)"},
@@ -56,7 +60,7 @@ var descriptions = [Reasons][2]string{
 	Expired:        {"expired", "the association's hard lifetime is over (RFC 4301 4.4.2.1)"},
 	Exhausted:      {"exhausted", "sequence numbers used up (RFC 4303 3.3.3)"},
 	TooBig:         {"too-big", "longer than the path takes once protected (RFC 4301 8.2)"},
-	NoPolicy:       {"no-policy", "what came out is not what the policy lets in this way (RFC 4301 5.2)"},
+	NoPolicy:       {"no-policy", "no policy is for it, or it came by an association of another one (RFC 4301 5.2)"},
 	Discarded:      {"discarded", "policy says discard"},
 }
 
@@ -68,3 +72,14 @@ func (r Reason) Help() string { return descriptions[r][1] }
 
 // MarshalText writes the name.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads a name.
+func (r *Reason) UnmarshalText(text []byte) error {
+	for i := range descriptions {
+		if descriptions[i][0] == string(text) {
+			*r = Reason(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("reason %q: unknown", text)
+}

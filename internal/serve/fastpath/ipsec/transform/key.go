@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"log/slog"
 	"strings"
 )
@@ -36,8 +37,9 @@ func (k Key) Len() int { return len(k.b) }
 // configurations, not for authentication: it takes no constant time.
 func (k Key) Equal(o Key) bool { return string(k.b) == string(o.b) }
 
-// Clone returns a copy that is wiped on its own.
-func (k Key) Clone() Key { return NewKey(k.b) }
+// Digest writes the key into a keyed hash, to tell keys apart without keeping
+// them.
+func (k Key) Digest(h hash.Hash) { _, _ = h.Write(k.b) }
 
 // Wipe overwrites the key; all copies of the Key share it.
 func (k Key) Wipe() { clear(k.b) }
