@@ -62,7 +62,7 @@ dies, forwarding goes on for the lease, and then through the stack alone.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.Flows, "flows", 1<<16, "connections that the table holds; more are the stack's")
+	f.IntVar(&o.Flows, "flows", 0, "connections that the table holds, rounded up to a power of two, of 768 bytes each; more are the stack's; 0: 65,536, or what 1/64 of the memory holds")
 	f.DurationVar(&o.Recheck, "recheck", 5*time.Second, "let the stack decide on each connection again after `TIME`; keep below conntrack's timeouts")
 	f.DurationVar(&o.Lease, "lease", 30*time.Second, "go on for `TIME` when the following process is gone")
 	f.BoolVar(&o.foreground, "foreground", false, "follow in this process until interrupted")
@@ -72,8 +72,8 @@ dies, forwarding goes on for the lease, and then through the stack alone.`,
 }
 
 func (o *forwardOptions) up(ctx context.Context, c cli) error {
-	if o.Recheck < 100*time.Millisecond || o.Lease < time.Second || o.Flows < 1 {
-		return usagef("want --recheck of 100ms or more, --lease of 1s or more, and at least one of --flows")
+	if o.Recheck < 100*time.Millisecond || o.Lease < time.Second || o.Flows < 0 || o.Flows > 1<<22 {
+		return usagef("want --recheck of 100ms or more, --lease of 1s or more, and --flows from 1 to 4194304")
 	}
 	p, err := fastpath.Up(o.Options)
 	if err != nil {

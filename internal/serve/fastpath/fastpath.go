@@ -22,14 +22,13 @@ import (
 // Options of a fast path.
 type Options struct {
 	Interfaces []string
-	Flows      int           // connections held; 0: 65,536
+	Flows      int           // connections held, rounded up to a power of two; 0: 65,536, or what 1/64 of the memory holds
 	Recheck    time.Duration // after which the stack decides again; 0: 5 s
 	Lease      time.Duration // for which forwarding goes on beside the stack when the follower is gone; 0: 30 s
 	Dir        string        // of a bpffs where programs and tables are pinned; empty: Dir() of this namespace
 }
 
 func (o Options) orDefault() Options {
-	o.Flows = cmp.Or(o.Flows, 1<<16)
 	o.Recheck, o.Lease = cmp.Or(o.Recheck, 5*time.Second), cmp.Or(o.Lease, 30*time.Second)
 	return o
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/bits"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -98,23 +100,37 @@ func (p *Path) load() error {
 		return fmt.Errorf("map the settings: %w", err)
 	}
 	p.config = (*programConfig)(unsafe.Pointer(&p.memory[0]))
-	p.table, err = openTable(&p.objs.programMaps)
+	if p.config.Mask == 0 {
+		p.config.Mask, p.config.Seed = p.objs.Ways.MaxEntries()-1, rand.Uint32()
+	}
+	p.table, err = openTable(p.objs.Ways, p.config.Seed)
 	return err
 }
 
-// size makes the tables as large as asked for, or as those are that are pinned.
+// size makes the table as large as asked for, or as the one is that is pinned.
 func (p *Path) size(spec *ebpf.CollectionSpec) {
-	flows := uint32(p.opt.Flows)
-	if m, err := ebpf.LoadPinnedMap(filepath.Join(p.opt.Dir, "pairs"), nil); err == nil {
-		flows = m.MaxEntries()
+	flows := p.opt.Flows
+	if flows == 0 {
+		flows = affordable()
+	}
+	places := uint32(placesPer) << bits.Len(uint(flows-1))
+	if m, err := ebpf.LoadPinnedMap(filepath.Join(p.opt.Dir, "ways"), nil); err == nil {
+		places = m.MaxEntries()
 		m.Close()
 	}
-	p.opt.Flows = int(flows)
-	spec.Maps["pairs"].MaxEntries = flows
-	for _, name := range []string{"flows4", "flows6", "leaving4", "leaving6"} {
-		spec.Maps[name].MaxEntries = 2 * flows
-		spec.Maps[name].Flags |= unix.BPF_F_NO_PREALLOC // a family that is not used takes no memory
+	spec.Maps["ways"].MaxEntries = places
+}
+
+// affordable is how many connections a 64th of the memory holds, and 65,536 at
+// most.
+func affordable() int {
+	const most = 1 << 16
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return most
 	}
+	each := uint64(placesPer * unsafe.Sizeof(programWay{}))
+	return int(min(most, max(1<<8, uint64(info.Totalram)*uint64(info.Unit)/64/each)))
 }
 
 func (p *Path) up() error {

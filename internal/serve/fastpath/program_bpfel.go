@@ -20,39 +20,9 @@ type programConfig struct {
 	Generation uint32
 	Router     uint32
 	Reverse    uint32
+	Mask       uint32
+	Seed       uint32
 	Pad        uint32
-}
-
-type programFlow4 struct {
-	_     structs.HostLayout
-	Saddr uint32
-	Daddr uint32
-	Sport uint16
-	Dport uint16
-	Proto uint8
-	Pad   [3]uint8
-}
-
-type programFlow6 struct {
-	_     structs.HostLayout
-	Saddr struct {
-		_    structs.HostLayout
-		In6U struct {
-			_       structs.HostLayout
-			U6Addr8 [16]uint8
-		}
-	}
-	Daddr struct {
-		_    structs.HostLayout
-		In6U struct {
-			_       structs.HostLayout
-			U6Addr8 [16]uint8
-		}
-	}
-	Sport uint16
-	Dport uint16
-	Proto uint8
-	Pad   [3]uint8
 }
 
 type programHop struct {
@@ -76,17 +46,6 @@ type programInterface struct {
 	Mac  [6]uint8
 	Ours uint16
 	Mtu  uint32
-}
-
-type programPair struct {
-	_   structs.HostLayout
-	Way [2]programWay
-}
-
-type programPlace struct {
-	_    structs.HostLayout
-	Pair uint32
-	Way  uint32
 }
 
 type programReason uint32
@@ -119,57 +78,61 @@ const (
 type programState uint32
 
 const (
-	programStateFREE    programState = 0
-	programStateLIVE    programState = 1
-	programStateCLOSING programState = 2
+	programStateNEVER   programState = 0
+	programStateFREED   programState = 1
+	programStateLIVE    programState = 2
+	programStateCLOSING programState = 3
 )
 
 type programWay struct {
 	_              structs.HostLayout
 	Checked        uint64
+	Addresses      uint64
+	Ports          uint32
 	Generation     uint32
 	State          programState
-	In             uint32
 	Out            uint32
+	In             uint16
+	Mtu            uint16
 	InVlan         uint16
 	OutVlan        uint16
-	Mtu            uint16
+	Kind           uint16
 	Flags          uint8
-	Proto          uint8
+	Pad            uint8
 	Dmac           [6]uint8
 	Smac           [6]uint8
 	Sport          uint16
 	Dport          uint16
 	NetworkDelta   uint16
 	TransportDelta uint16
-	Source         uint32
-	Target         uint32
-	Tos            uint8
-	Ttl            uint8
-	AskedVlan      uint16
 	Packets        uint64
 	Bytes          uint64
 	Last           uint64
+	Source         uint32
+	Target         uint32
 	Tried          uint32
 	AskedIn        uint32
-	Saddr          [4]uint32
-	Daddr          [4]uint32
+	AskedVlan      uint16
+	Tos            uint8
+	Ttl            uint8
+	Other          uint32
+	Unused         [4]uint32
+	FromSource     [4]uint32
+	FromTarget     [4]uint32
+	ToSource       [4]uint32
+	ToTarget       [4]uint32
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	programMapFlows4     = "flows4"
-	programMapFlows6     = "flows6"
 	programMapHops       = "hops"
 	programMapInterfaces = "interfaces"
-	programMapLeaving4   = "leaving4"
-	programMapLeaving6   = "leaving6"
-	programMapPairs      = "pairs"
 	programMapPorts      = "ports"
 	programMapReasons    = "reasons"
 	programMapSettings   = "settings"
+	programMapWays       = "ways"
 	programProgForward   = "forward"
 	programProgObserve   = "observe"
 )
@@ -224,16 +187,12 @@ type programProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type programMapSpecs struct {
-	Flows4     *ebpf.MapSpec `ebpf:"flows4"`
-	Flows6     *ebpf.MapSpec `ebpf:"flows6"`
 	Hops       *ebpf.MapSpec `ebpf:"hops"`
 	Interfaces *ebpf.MapSpec `ebpf:"interfaces"`
-	Leaving4   *ebpf.MapSpec `ebpf:"leaving4"`
-	Leaving6   *ebpf.MapSpec `ebpf:"leaving6"`
-	Pairs      *ebpf.MapSpec `ebpf:"pairs"`
 	Ports      *ebpf.MapSpec `ebpf:"ports"`
 	Reasons    *ebpf.MapSpec `ebpf:"reasons"`
 	Settings   *ebpf.MapSpec `ebpf:"settings"`
+	Ways       *ebpf.MapSpec `ebpf:"ways"`
 }
 
 // programVariableSpecs contains global variables before they are loaded into the kernel.
@@ -262,30 +221,22 @@ func (o *programObjects) Close() error {
 //
 // It can be passed to loadProgramObjects or ebpf.CollectionSpec.LoadAndAssign.
 type programMaps struct {
-	Flows4     *ebpf.Map `ebpf:"flows4"`
-	Flows6     *ebpf.Map `ebpf:"flows6"`
 	Hops       *ebpf.Map `ebpf:"hops"`
 	Interfaces *ebpf.Map `ebpf:"interfaces"`
-	Leaving4   *ebpf.Map `ebpf:"leaving4"`
-	Leaving6   *ebpf.Map `ebpf:"leaving6"`
-	Pairs      *ebpf.Map `ebpf:"pairs"`
 	Ports      *ebpf.Map `ebpf:"ports"`
 	Reasons    *ebpf.Map `ebpf:"reasons"`
 	Settings   *ebpf.Map `ebpf:"settings"`
+	Ways       *ebpf.Map `ebpf:"ways"`
 }
 
 func (m *programMaps) Close() error {
 	return _ProgramClose(
-		m.Flows4,
-		m.Flows6,
 		m.Hops,
 		m.Interfaces,
-		m.Leaving4,
-		m.Leaving6,
-		m.Pairs,
 		m.Ports,
 		m.Reasons,
 		m.Settings,
+		m.Ways,
 	)
 }
 

@@ -23,6 +23,7 @@ type programs struct {
 // one that there surely is.
 const (
 	inIndex  = 1
+	seed     = 0x5eed
 	outIndex = 1
 )
 
@@ -45,7 +46,7 @@ func newPrograms(t *testing.T) *programs {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.objs.Close() })
-	if p.table, err = openTable(&p.objs.programMaps); err != nil {
+	if p.table, err = openTable(p.objs.Ways, seed); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.table.close() })
@@ -55,7 +56,7 @@ func newPrograms(t *testing.T) *programs {
 			t.Fatal(err)
 		}
 	}
-	must(p.objs.Settings.Put(uint32(0), programConfig{Lease: 1 << 62, Recheck: 1 << 61, Generation: 1}))
+	must(p.objs.Settings.Put(uint32(0), programConfig{Lease: 1 << 62, Recheck: 1 << 61, Generation: 1, Mask: p.objs.Ways.MaxEntries() - 1, Seed: seed}))
 	must(p.objs.Interfaces.Put(uint32(inIndex), programInterface{Mac: ours, Ours: 1, Mtu: 1500}))
 	must(p.objs.Ports.Put(uint32(outIndex), uint32(outIndex)))
 	return p
@@ -67,14 +68,22 @@ func (p *programs) learn(t *testing.T, c Connection, change func(w *programWay))
 	if err := p.table.add(c); err != nil {
 		t.Fatal(err)
 	}
-	pair := &p.table.pairs[p.table.known[c]]
-	for i := range pair.Way {
-		w := &pair.Way[i]
+	for _, w := range p.ways(t, c) {
 		w.Checked, w.Generation, w.In, w.Out, w.Mtu, w.Dmac, w.Smac = 1<<60, 1, inIndex, outIndex, 1500, next, ours
 		if change != nil {
 			change(w)
 		}
 	}
+}
+
+// ways returns those of a connection that the table holds.
+func (p *programs) ways(t *testing.T, c Connection) [2]*programWay {
+	t.Helper()
+	i, ok := p.table.find(c.Original)
+	if !ok {
+		t.Fatalf("%+v is not held", c)
+	}
+	return [2]*programWay{&p.table.ways[i], &p.table.ways[p.table.ways[i].Other]}
 }
 
 // run passes a frame through the program.
@@ -226,8 +235,7 @@ func TestBytesOut(t *testing.T) {
 					}
 				}
 			}
-			pair := &p.table.pairs[p.table.known[conn]]
-			if n := pair.Way[0].Packets; n != 3 {
+			if n := p.ways(t, conn)[0].Packets; n != 3 {
 				t.Errorf("%d packets counted, want 3", n)
 			}
 		})
@@ -321,6 +329,7 @@ func TestLeaseAndRecheck(t *testing.T) {
 	conn := Connection{tuple(t, "10.1.0.2:1000", "10.2.0.2:53", udp), tuple(t, "10.2.0.2:53", "10.1.0.2:1000", udp)}
 	p.learn(t, conn, func(w *programWay) { w.Checked = 1 })
 	set := func(c programConfig) {
+		c.Mask, c.Seed = p.objs.Ways.MaxEntries()-1, seed
 		if err := p.objs.Settings.Put(uint32(0), c); err != nil {
 			t.Fatal(err)
 		}
@@ -347,13 +356,16 @@ func TestFullTable(t *testing.T) {
 		o := Tuple{netip.AddrPortFrom(a, port), b, udp}
 		return Connection{o, o.turned()}
 	}
-	for i := range uint16(64) {
-		if err := p.table.add(conn(i + 1)); err != nil {
+	for i := range uint16(80) {
+		if err := p.table.add(conn(i + 1)); err != nil && err != errTableFull {
 			t.Fatal(err)
 		}
 	}
+	if p.table.held != 64 {
+		t.Errorf("%d held, want 64", p.table.held)
+	}
 	if err := p.table.add(conn(99)); err != errTableFull {
-		t.Errorf("the 65th of 64: %v, want %v", err, errTableFull)
+		t.Errorf("one more than 64: %v, want %v", err, errTableFull)
 	}
 	if action, _ := p.run(t, datagram(conn(99).Original, 10, 0)); action != xdpPass {
 		t.Errorf("a connection without room: action %d, want it passed", action)
@@ -377,7 +389,7 @@ func TestTableIsReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again, err := openTable(&p.objs.programMaps)
+	again, err := openTable(p.objs.Ways, seed)
 	if err != nil {
 		t.Fatal(err)
 	}

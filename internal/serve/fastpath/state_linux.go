@@ -14,13 +14,8 @@ import (
 // State reads the counters.
 func (p *Path) State() (State, error) {
 	s := State{
-		Routed: atomic.LoadUint32(&p.config.Router) == 1, Generation: atomic.LoadUint32(&p.config.Generation), Room: len(p.table.pairs),
+		Routed: atomic.LoadUint32(&p.config.Router) == 1, Generation: atomic.LoadUint32(&p.config.Generation), Flows: p.table.held, Room: p.table.room(),
 		Lease: time.Duration(int64(atomic.LoadUint64(&p.config.Lease)) - monotonic()), Interfaces: p.pinned(),
-	}
-	for i := range p.table.pairs {
-		if p.table.pairs[i].state() != programStateFREE {
-			s.Flows++
-		}
 	}
 	for i, r := range reasonTexts() {
 		var each []uint64
@@ -61,15 +56,14 @@ func (p *Path) Modes() map[string]string { return p.modes }
 func (p *Path) Flows() []Flow {
 	var flows []Flow
 	now, generation := monotonic(), atomic.LoadUint32(&p.config.Generation)
-	for i := range p.table.pairs {
+	for i := range p.table.ways {
 		c, live := p.table.connection(uint32(i))
 		if !live {
 			continue
 		}
-		pair := &p.table.pairs[i]
+		ways := [2]*programWay{&p.table.ways[i], &p.table.ways[p.table.ways[i].Other]}
 		f := Flow{Connection: c, State: "fast"}
-		for way := range pair.Way {
-			w := &pair.Way[way]
+		for way, w := range ways {
 			f.Ways[way] = Way{Packets: atomic.LoadUint64(&w.Packets), Bytes: atomic.LoadUint64(&w.Bytes)}
 			if w.Last > 0 {
 				f.Ways[way].Idle = time.Duration(now - int64(w.Last))
@@ -84,7 +78,7 @@ func (p *Path) Flows() []Flow {
 				f.State = "undecided"
 			}
 		}
-		if pair.state() == programStateCLOSING {
+		if ways[0].state() == programStateCLOSING {
 			f.State = "closing"
 		}
 		flows = append(flows, f)

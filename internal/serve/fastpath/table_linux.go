@@ -3,8 +3,6 @@ package fastpath
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -13,47 +11,55 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu" -type pair -type way -type place -type config -type interface -type reason -type state -target bpfel,bpfeb program bpf/fastpath.bpf.c
+//go:generate go tool bpf2go -cc clang -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu" -type way -type config -type interface -type reason -type state -target bpfel,bpfeb program bpf/fastpath.bpf.c
 
-// errTableFull is returned when every pair is in use; the stack forwards the
-// connection then.
+// errTableFull is returned when the table has no place for another connection;
+// the stack forwards it then.
 var errTableFull = errors.New("the flow table is full")
 
-// rest is how long a pair lies fallow after its connection ended: a packet
-// that is under way may still look at it.
-const rest = time.Second
+const (
+	// window is WINDOW of bpf/find.h.
+	window = 32
+	// placesPer is how many places there are for a connection's two ways: with
+	// half of them empty nearly every way finds one near where its key points.
+	placesPer = 4
+	// rest is how long a place lies fallow after its connection ended: a packet
+	// that is under way may still look at it.
+	rest = time.Second
+)
 
-// table is the connections that the programs forward.
+// table is the connections that the programs forward: an array in memory
+// shared with them, and so filled without a call into the kernel.
 type table struct {
-	maps   *programMaps
-	memory []byte        // shared with the kernel
-	pairs  []programPair // in it
+	memory []byte
+	ways   []programWay // in it
+	seed   uint32
 
-	mu     sync.Mutex
-	known  map[Connection]uint32
-	free   []uint32
-	fallow []fallow // in the order of time
-	full   uint64
+	mu      sync.Mutex
+	held    int // connections
+	fallow  []fallow
+	resting map[uint32]bool // places of fallow
 }
 
 type fallow struct {
-	pair uint32
-	from time.Time
+	places [2]uint32
+	from   time.Time
 }
 
-// openTable takes over what the maps hold.
-func openTable(m *programMaps) (*table, error) {
-	n := int(m.Pairs.MaxEntries())
-	mem, err := shared(m.Pairs, n*int(unsafe.Sizeof(programPair{})))
+// openTable takes over what the map holds, whose keys are hashed with seed.
+func openTable(m *ebpf.Map, seed uint32) (*table, error) {
+	n := int(m.MaxEntries())
+	mem, err := shared(m, n*int(unsafe.Sizeof(programWay{})))
 	if err != nil {
 		return nil, fmt.Errorf("map the flow table: %w", err)
 	}
-	t := &table{maps: m, memory: mem, pairs: unsafe.Slice((*programPair)(unsafe.Pointer(&mem[0])), n), known: map[Connection]uint32{}}
-	for i := len(t.pairs) - 1; i >= 0; i-- {
-		if c, live := t.connection(uint32(i)); live {
-			t.known[c] = uint32(i)
-		} else {
-			t.free = append(t.free, uint32(i))
+	t := &table{memory: mem, ways: unsafe.Slice((*programWay)(unsafe.Pointer(&mem[0])), n), seed: seed, resting: map[uint32]bool{}}
+	for i := range t.ways {
+		switch w := &t.ways[i]; {
+		case w.live() && w.Flags&flagFirst != 0:
+			t.held++
+		case w.state() == programStateFREED: // perhaps just now
+			t.lieFallow(uint32(i), uint32(i))
 		}
 	}
 	return t, nil
@@ -66,120 +72,128 @@ func shared(m *ebpf.Map, bytes int) ([]byte, error) {
 
 func (t *table) close() error { return unix.Munmap(t.memory) }
 
+// room is how many connections the table is made for.
+func (t *table) room() int { return len(t.ways) / placesPer }
+
+// near yields the places where a way of this key may lie, in the order in which
+// the programs look.
+func (t *table) near(k key) func(yield func(uint32) bool) {
+	at, mask := k.mix(t.seed), uint32(len(t.ways)-1)
+	return func(yield func(uint32) bool) {
+		for i := range uint32(window) {
+			if !yield((at + i) & mask) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the place of the first way of the connection that was opened so.
+func (t *table) find(original Tuple) (uint32, bool) {
+	k := keyOf(original)
+	for i := range t.near(k) {
+		w := &t.ways[i]
+		if w.state() == programStateNEVER {
+			break
+		}
+		if w.live() && w.Flags&flagFirst != 0 && w.comesAs(original, k) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// vacant returns a place for a way of this key other than taken.
+func (t *table) vacant(k key, taken uint32) (uint32, error) {
+	for i := range t.near(k) {
+		if !t.ways[i].live() && !t.resting[i] && i != taken {
+			return i, nil
+		}
+	}
+	return 0, errTableFull
+}
+
 // add makes a connection fast, unless it is already.
 func (t *table) add(c Connection) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.known[c]; ok {
-		return nil
+	if i, ok := t.find(c.Original); ok {
+		if before, _ := t.connection(i); before == c {
+			return nil
+		}
+		t.free(i) // NAT makes something else of it now
 	}
-	i, err := t.take()
+	t.wake()
+	if t.held >= t.room() {
+		return errTableFull
+	}
+	ways := c.ways()
+	first, err := t.vacant(keyOf(ways[0].in), uint32(len(t.ways)))
 	if err != nil {
 		return err
 	}
-	p := &t.pairs[i]
-	*p = programPair{}
-	for way, x := range c.ways() {
-		w := &p.Way[way]
-		n := translate(x.in, x.out)
-		w.Proto, w.NetworkDelta, w.TransportDelta = c.Original.Protocol, n.network, n.transport
-		if n.changes {
-			w.Flags |= flagNAT
-		}
-		w.putOut(x.out)
-	}
-	p.set(programStateLIVE)
-	t.known[c] = i
-	if err := t.index(c, i); err != nil {
-		t.drop(c, i)
+	second, err := t.vacant(keyOf(ways[1].in), first)
+	if err != nil {
 		return err
 	}
+	a, b := &t.ways[first], &t.ways[second]
+	a.fill(ways[0].in, ways[0].out)
+	b.fill(ways[1].in, ways[1].out)
+	a.Flags |= flagFirst
+	a.Other, b.Other = second, first
+	b.set(programStateLIVE)
+	a.set(programStateLIVE)
+	t.held++
 	return nil
-}
-
-// take returns a pair that nothing uses.
-func (t *table) take() (uint32, error) {
-	for len(t.fallow) > 0 && time.Since(t.fallow[0].from) > rest {
-		t.free = append(t.free, t.fallow[0].pair)
-		t.fallow = t.fallow[1:]
-	}
-	if len(t.free) == 0 {
-		t.full++
-		return 0, errTableFull
-	}
-	i := t.free[len(t.free)-1]
-	t.free = t.free[:len(t.free)-1]
-	return i, nil
-}
-
-// index makes the pair be found.
-func (t *table) index(c Connection, i uint32) error {
-	for way, x := range c.ways() {
-		at := programPlace{Pair: i, Way: uint32(way)}
-		if err := t.put(x.out, at, t.maps.Leaving4, t.maps.Leaving6); err != nil {
-			return err
-		}
-		if err := t.put(x.in, at, t.maps.Flows4, t.maps.Flows6); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *table) put(x Tuple, at programPlace, four, six *ebpf.Map) error {
-	if x.Source.Addr().Is4() {
-		return four.Put(x.key4(), at)
-	}
-	return six.Put(x.key6(), at)
-}
-
-func remove(x Tuple, four, six *ebpf.Map) {
-	// What is not there need not be removed.
-	if x.Source.Addr().Is4() {
-		_ = four.Delete(x.key4())
-	} else {
-		_ = six.Delete(x.key6())
-	}
 }
 
 func (t *table) has(c Connection) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok := t.known[c]
-	return ok
+	i, ok := t.find(c.Original)
+	if !ok {
+		return false
+	}
+	held, _ := t.connection(i)
+	return held == c
 }
 
 // connections returns those that are fast.
 func (t *table) connections() []Connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Collect(maps.Keys(t.known))
+	var all []Connection
+	for i := range t.ways {
+		if c, ok := t.connection(uint32(i)); ok {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // end gives a connection back to the stack.
 func (t *table) end(c Connection) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i, ok := t.known[c]; ok {
-		t.drop(c, i)
+	if i, ok := t.find(c.Original); ok {
+		t.free(i)
 	}
 }
 
-func (t *table) drop(c Connection, i uint32) {
-	t.pairs[i].set(programStateFREE)
-	for _, x := range c.ways() {
-		remove(x.in, t.maps.Flows4, t.maps.Flows6)
-		remove(x.out, t.maps.Leaving4, t.maps.Leaving6)
-	}
-	delete(t.known, c)
-	t.fallow = append(t.fallow, fallow{i, time.Now()})
+// free gives up the connection whose first way lies at i.
+func (t *table) free(i uint32) {
+	other := t.ways[i].Other
+	t.ways[i].set(programStateFREED)
+	t.ways[other].set(programStateFREED)
+	t.held--
+	t.lieFallow(i, other)
 }
 
-// connection reads back what a pair is of; live is false for a free one.
-func (t *table) connection(i uint32) (c Connection, live bool) {
-	p := &t.pairs[i]
-	if p.state() == programStateFREE {
+// connection reads back what a place is of, if it is a connection's first way.
+func (t *table) connection(i uint32) (c Connection, ok bool) {
+	w := &t.ways[i]
+	if !w.live() || w.Flags&flagFirst == 0 || int(w.Other) >= len(t.ways) {
 		return c, false
 	}
-	return Connection{Original: p.Way[1].out().turned(), Reply: p.Way[0].out().turned()}, true
+	return Connection{Original: t.ways[w.Other].out().turned(), Reply: w.out().turned()}, true
 }

@@ -44,34 +44,9 @@ func (c Connection) valid() bool {
 
 func (t Tuple) turned() Tuple { return Tuple{t.Target, t.Source, t.Protocol} }
 
-// key4 and key6 are struct flow4 and struct flow6 of bpf/flow.h.
-type key4 struct {
-	source, target         [4]byte
-	sourcePort, targetPort [2]byte
-	protocol               uint8
-	_                      [3]byte
-}
-
-type key6 struct {
-	source, target         [16]byte
-	sourcePort, targetPort [2]byte
-	protocol               uint8
-	_                      [3]byte
-}
-
 func bigEndian(port uint16) (b [2]byte) {
 	binary.BigEndian.PutUint16(b[:], port)
 	return b
-}
-
-func (t Tuple) key4() key4 {
-	return key4{source: t.Source.Addr().As4(), target: t.Target.Addr().As4(),
-		sourcePort: bigEndian(t.Source.Port()), targetPort: bigEndian(t.Target.Port()), protocol: t.Protocol}
-}
-
-func (t Tuple) key6() key6 {
-	return key6{source: t.Source.Addr().As16(), target: t.Target.Addr().As16(),
-		sourcePort: bigEndian(t.Source.Port()), targetPort: bigEndian(t.Target.Port()), protocol: t.Protocol}
 }
 
 // translation is what NAT does to the packets of a way.

@@ -149,7 +149,7 @@ func (r *rig) rules(b *testing.B, text string) {
 func (r *rig) up(b *testing.B) (down func()) {
 	b.Helper()
 	p, err := r.box.Start(b.Context(), "taskset", "-c", strconv.Itoa(otherCore), r.program, "forward", "up", r.in.Interface, r.out.Interface,
-		"--foreground", "--flows", "140000", "--recheck", "25s")
+		"--foreground", "--flows", "65536", "--recheck", "25s")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,23 +5,6 @@
 #include "observe.h"
 #include "route.h"
 
-static __always_inline struct place *find(struct packet *p)
-{
-	struct tcphdr *ports = p->transport;
-
-	if (p->ip) {
-		struct flow4 k = {p->ip->saddr, p->ip->daddr, ports->source, ports->dest, p->proto};
-
-		return bpf_map_lookup_elem(&flows4, &k);
-	}
-	if (p->ip6) {
-		struct flow6 k = {p->ip6->saddr, p->ip6->daddr, ports->source, ports->dest, p->proto};
-
-		return bpf_map_lookup_elem(&flows6, &k);
-	}
-	return NULL;
-}
-
 /* The address and port changes of NAT. */
 static __always_inline void translate(struct packet *p, struct way *w, void *end)
 {
@@ -30,8 +13,8 @@ static __always_inline void translate(struct packet *p, struct way *w, void *end
 		p->ip->saddr = w->source;
 		p->ip->daddr = w->target;
 	} else if (p->ip6) {
-		__builtin_memcpy(&p->ip6->saddr, w->saddr, 16);
-		__builtin_memcpy(&p->ip6->daddr, w->daddr, 16);
+		__builtin_memcpy(&p->ip6->saddr, w->to_source, 16);
+		__builtin_memcpy(&p->ip6->daddr, w->to_target, 16);
 	}
 	if (p->proto == IPPROTO_UDP) {
 		struct udphdr *udp = p->transport;
@@ -103,9 +86,7 @@ int forward(struct xdp_md *ctx)
 	struct interface *in = interface_of(port);
 	__u64 now = bpf_ktime_get_coarse_ns();
 	struct packet p;
-	struct place *at;
-	struct pair *pair;
-	struct way *w;
+	struct way *w, *other;
 
 	if (!c || !in || now > c->lease)
 		return pass(PASS_OFF);
@@ -127,22 +108,20 @@ int forward(struct xdp_md *ctx)
 	} else {
 		return pass(PASS_PROTOCOL);
 	}
-	at = find(&p);
-	if (!at)
-		return pass(PASS_UNKNOWN);
-	pair = bpf_map_lookup_elem(&pairs, &at->pair);
-	if (!pair)
-		return pass(PASS_UNKNOWN);
-	w = &pair->way[at->way & 1];
-	if (w->state == FREE)
+	w = find(&p, c, 0);
+	if (!w)
 		return pass(PASS_UNKNOWN);
 	if (p.proto == IPPROTO_TCP) {
 		struct tcphdr *tcp = p.transport;
 
 		if ((void *)(tcp + 1) > end)
 			return pass(PASS_MALFORMED);
-		if (tcp->fin || tcp->rst)
-			pair->way[0].state = pair->way[1].state = CLOSING;
+		if (tcp->fin || tcp->rst) {
+			w->state = CLOSING;
+			other = other_of(w);
+			if (other && other->state == LIVE)
+				other->state = CLOSING;
+		}
 		if (tcp->syn || tcp->fin || tcp->rst)
 			return pass(PASS_CONTROL);
 	}

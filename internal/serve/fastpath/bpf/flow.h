@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs share with user space. A pair is one connection; each of
- * its two ways is found by the addresses that a packet has when it comes in
- * (flows4, flows6) and those that the stack sends it out with (leaving4,
- * leaving6), which NAT makes different.
+ * What the programs share with user space. A way is one direction of a
+ * connection. Its place is found by the addresses that its packets have when
+ * they come in; those that it is sent out with are the other way's, turned
+ * round, and NAT makes the two different.
  *
  * User space fills in what conntrack knows: the addresses before and after. All
  * else is learnt by watching the stack forward a packet of that way: where it
@@ -25,57 +25,53 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-struct flow4 {
-	__be32 saddr, daddr;
-	__be16 sport, dport;
-	__u8 proto, pad[3];
+/* What a way is found by. */
+struct key {
+	__u64 addresses; /* of IPv4 both, of IPv6 what they are folded to */
+	__u32 ports;
+	__u16 kind; /* the protocol, and SIX */
 };
 
-struct flow6 {
-	struct in6_addr saddr, daddr;
-	__be16 sport, dport;
-	__u8 proto, pad[3];
-};
-
-struct place {
-	__u32 pair; /* index into pairs */
-	__u32 way;  /* 0: as the connection was opened, 1: the other */
-};
-
-enum state { FREE, LIVE, CLOSING };
+/* NEVER: nothing is further on either. */
+enum state { NEVER, FREED, LIVE, CLOSING };
 
 /* Flags of a way. */
 #define NAT 1	  /* addresses or ports change */
 #define MANGLED 2 /* rules change more than that: its packets stay with the stack */
-#define SIX 4	  /* IPv6; for user space */
+#define FIRST 4	  /* as the connection was opened */
+#define SIX 0x100 /* of a kind: IPv6 */
 
-/* Two cache lines: with many flows, memory is what forwarding waits for. */
+/* Two cache lines, and a third for IPv6: with many flows, memory is what
+ * forwarding waits for. */
 struct way {
 	/* What the stack did with this way's packets. */
-	__u64 checked;	  /* when it was last seen forwarding one, ns */
+	__u64 checked; /* when it was last seen forwarding one, ns */
+	__u64 addresses; /* struct key */
+	__u32 ports;
 	__u32 generation; /* that it decided under; 0: it has to decide again */
 	enum state state; /* the same in both ways */
-	__u32 in, out;	  /* interfaces */
+	__u32 out;	  /* interface */
+	__u16 in, mtu;
 	__u16 in_vlan, out_vlan; /* VLAN ID with its priority, 0: no tag */
-	__u16 mtu;
-	__u8 flags, proto;
+	__u16 kind;
+	__u8 flags, pad;
 	__u8 dmac[6], smac[6];
 	/* What NAT makes of a packet, and the checksums' differences. */
 	__be16 sport, dport;
 	__u16 network_delta, transport_delta;
-	__be32 source, target; /* IPv4 */
-	/* Of the packet left to the stack: what it must not change, and its tag. */
-	__u8 tos, ttl;
-	__u16 asked_vlan;
 
 	__u64 packets, bytes, last; /* what was forwarded beside the stack */
-	__u32 tried;	/* generation under which a packet was last left to it */
-	__u32 asked_in; /* where that came in */
-	__be32 saddr[4], daddr[4]; /* what NAT makes of IPv6 addresses */
-};
+	__be32 source, target;	    /* what NAT makes of IPv4 addresses */
+	/* Of the packet left to the stack: under which generation, where it came
+	 * in, and what must not change of it. */
+	__u32 tried, asked_in;
+	__u16 asked_vlan;
+	__u8 tos, ttl;
+	__u32 other; /* the place of the other way */
+	__u32 unused[4];
 
-struct pair {
-	struct way way[2];
+	__be32 from_source[4], from_target[4]; /* IPv6 */
+	__be32 to_source[4], to_target[4];
 };
 
 struct config {
@@ -84,6 +80,8 @@ struct config {
 	__u32 generation; /* never 0 */
 	__u32 router;	  /* nothing filters: forward by the routing table alone */
 	__u32 reverse;	  /* source addresses must be routed back the same way (rp_filter 1) */
+	__u32 mask;	  /* places of ways - 1 */
+	__u32 seed;	  /* of their hash */
 	__u32 pad;
 };
 
@@ -127,10 +125,6 @@ enum reason {
 		__type(value, value_);            \
 	} name_ SEC(".maps")
 
-MAP(flows4, BPF_MAP_TYPE_HASH, 1, struct flow4, struct place);
-MAP(flows6, BPF_MAP_TYPE_HASH, 1, struct flow6, struct place);
-MAP(leaving4, BPF_MAP_TYPE_HASH, 1, struct flow4, struct place);
-MAP(leaving6, BPF_MAP_TYPE_HASH, 1, struct flow6, struct place);
 /* By number; an array is found in no time. */
 #define INTERFACES 4096
 MAP(interfaces, BPF_MAP_TYPE_ARRAY, INTERFACES, __u32, struct interface);
@@ -142,8 +136,8 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct pair);
-} pairs SEC(".maps");
+	__type(value, struct way);
+} ways SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

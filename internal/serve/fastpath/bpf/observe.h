@@ -6,7 +6,7 @@
 #ifndef LINERATE_OBSERVE_H
 #define LINERATE_OBSERVE_H
 
-#include "packet.h"
+#include "find.h"
 
 /* The MTU of the way to where the packet goes, with the route's own and what
  * path MTU discovery found. */
@@ -30,23 +30,6 @@ static __always_inline __u32 path_mtu(struct __sk_buff *skb, struct packet *p)
 	if (bpf_fib_lookup(skb, &fib, sizeof(fib), BPF_FIB_LOOKUP_SKIP_NEIGH) < 0)
 		return 0;
 	return fib.mtu_result;
-}
-
-static __always_inline struct place *leaving(struct packet *p)
-{
-	struct tcphdr *ports = p->transport;
-
-	if (p->ip) {
-		struct flow4 k = {p->ip->saddr, p->ip->daddr, ports->source, ports->dest, p->proto};
-
-		return bpf_map_lookup_elem(&leaving4, &k);
-	}
-	if (p->ip6) {
-		struct flow6 k = {p->ip6->saddr, p->ip6->daddr, ports->source, ports->dest, p->proto};
-
-		return bpf_map_lookup_elem(&leaving6, &k);
-	}
-	return NULL;
 }
 
 static __always_inline void learn(struct way *w, struct __sk_buff *skb, struct packet *p, struct config *c)
@@ -80,9 +63,8 @@ int observe(struct __sk_buff *skb)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	struct packet p = {};
-	struct place *at;
 	struct config *c;
-	struct pair *pair;
+	struct way *w;
 	__u32 zero = 0;
 	__be16 type;
 
@@ -116,13 +98,14 @@ int observe(struct __sk_buff *skb)
 	}
 	if ((p.proto != IPPROTO_TCP && p.proto != IPPROTO_UDP) || p.transport + 8 > end)
 		return TC_ACT_UNSPEC;
-	at = leaving(&p);
 	c = bpf_map_lookup_elem(&settings, &zero);
-	if (!at || !c)
+	if (!c)
 		return TC_ACT_UNSPEC;
-	pair = bpf_map_lookup_elem(&pairs, &at->pair);
-	if (pair && pair->way[0].state == LIVE)
-		learn(&pair->way[at->way & 1], skb, &p, c);
+	w = find(&p, c, 1);
+	if (w)
+		w = other_of(w);
+	if (w && w->state == LIVE)
+		learn(w, skb, &p, c);
 	return TC_ACT_UNSPEC;
 }
 
