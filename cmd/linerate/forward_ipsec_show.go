@@ -81,6 +81,13 @@ func writeIPsec(w io.Writer, s gate.Status) {
 			fmt.Fprintf(w, "%d packets %s\n", f.n, f.what)
 		}
 	}
+	if len(s.XDP) > 0 {
+		how := "off, since the stack has rules for forwarded packets"
+		if s.PastStack {
+			how = "on"
+		}
+		fmt.Fprintf(w, "past the stack on %s: %s; %d packets\n", strings.Join(s.XDP, ", "), how, s.Past)
+	}
 	if s.Error != "" {
 		fmt.Fprintf(w, "the last rules were not taken: %s\n", s.Error)
 	}

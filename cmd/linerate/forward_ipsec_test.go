@@ -48,6 +48,7 @@ type tunnel struct {
 	suite, key, auth string
 	six, udp         bool // outer
 	extra            string
+	bits4, bits6     int // of the prefixes; 0 is a host
 }
 
 // rules writes those of one site; in lists the SPIs it opens, and spi is the one
@@ -67,7 +68,11 @@ func (w tunnel) rules(t *testing.T, s, peer *site, spi uint32, in ...uint32) {
 	}
 	var text strings.Builder
 	text.WriteString("rules:\n")
-	for _, inner := range [][2]string{{s.inside4 + "/32", peer.inside4 + "/32"}, {s.inside6 + "/128", peer.inside6 + "/128"}} {
+	if w.bits4 == 0 {
+		w.bits4, w.bits6 = 32, 128
+	}
+	prefix := func(a string, bits int) string { return fmt.Sprintf("%s/%d", a, bits) }
+	for _, inner := range [][2]string{{prefix(s.inside4, w.bits4), prefix(peer.inside4, w.bits4)}, {prefix(s.inside6, w.bits6), prefix(peer.inside6, w.bits6)}} {
 		local, remote := s.IPv4.Addr(), peer.IPv4.Addr()
 		if w.six {
 			local, remote = s.IPv6.Addr(), peer.IPv6.Addr()

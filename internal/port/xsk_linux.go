@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,6 +27,9 @@ type XDPOptions struct {
 	Queue    int
 	Generic  bool // attach to the stack instead of the driver
 	SendOnly bool // no program is attached; frames stay with the stack
+	// Sockets is the XSKMAP of a program that the caller has attached: the socket
+	// is put there under its queue, and no other program is attached.
+	Sockets *ebpf.Map
 }
 
 // xsk is a Port on an AF_XDP socket with memory of its own.
@@ -89,7 +93,12 @@ func (x *xsk) open(index int, o XDPOptions) (mode string, err error) {
 	if mode, err = x.bind(index, o.Queue); err != nil {
 		return "", err
 	}
-	if o.SendOnly {
+	if o.Sockets != nil {
+		if err := o.Sockets.Put(uint32(o.Queue), uint32(x.fd)); err != nil {
+			return "", fmt.Errorf("steer: %w", err)
+		}
+	}
+	if o.SendOnly || o.Sockets != nil {
 		return mode, nil
 	}
 	s, err := steer(index, o.Queue, x.fd, o.Generic)

@@ -72,6 +72,7 @@ type Way struct {
 	Port          uint16 // ours for ESP in UDP, 0 without
 	PeerPort      uint16
 	Packets       uint64 // sent so far
+	Room          int    // longest packet that fits the path once protected
 }
 
 // Ways lists the rules that protect.
@@ -84,7 +85,7 @@ func (d *Database) Ways() (all []Way) {
 		}
 		p := r.out.Parameters()
 		all = append(all, Way{Local: r.Local, Remote: r.Remote, From: p.Source, Peer: p.Target, Transport: p.Mode == sa.Transport,
-			Port: p.Encap.Source, PeerPort: p.Encap.Target, Packets: r.out.Status().Packets})
+			Port: p.Encap.Source, PeerPort: p.Encap.Target, Packets: r.out.Status().Packets, Room: r.out.Room()})
 	}
 	return all
 }

@@ -14,6 +14,7 @@ type counters struct {
 	refused    atomic.Uint64 // by the stack
 	unsent     atomic.Uint64 // by the link
 	keepAlives atomic.Uint64
+	past       atomic.Uint64 // frames past the stack
 }
 
 // closing is what Close undoes, last first.

@@ -14,10 +14,11 @@ import (
 
 // Options of a gateway.
 type Options struct {
-	Device   string // TUN device to make; "" is DefaultDevice
-	Underlay string // interface that outer packets use; "" leaves that to the routes
-	NoRoutes bool   // leave routes to others
-	File     string // of rules; "" reads the kernel's
+	Device   string   // TUN device to make; "" is DefaultDevice
+	Underlay string   // interface that outer packets use; "" leaves that to the routes
+	NoRoutes bool     // leave routes to others
+	XDP      []string // interfaces whose packets go past the stack, by AF_XDP, as long as it filters nothing
+	File     string   // of rules; "" reads the kernel's
 	Log      *slog.Logger
 }
 
@@ -38,6 +39,9 @@ type Status struct {
 	KeepAlives uint64   `json:"keep_alives"`
 	Error      string   `json:"error,omitempty"` // why the last rules were not taken
 	Ports      []uint16 `json:"ports,omitempty"`
+	XDP        []string `json:"xdp,omitempty"`  // interfaces of the way past the stack
+	PastStack  bool     `json:"past_stack"`     // it is taken: nothing filters
+	Past       uint64   `json:"past,omitempty"` // packets sent that way
 	ipsec.Status
 }
 

@@ -19,6 +19,7 @@ type Gateway struct {
 	o      Options
 	db     *ipsec.Database
 	device *device
+	fast   *fast // nil: all by the stack
 	closing
 	count   counters
 	writing sync.Mutex // to the device
@@ -52,6 +53,12 @@ func Open(o Options) (*Gateway, error) {
 		return nil, errors.Join(fmt.Errorf("ipsec: %w", err), g.Close())
 	}
 	g.add(g.device.close)
+	if len(o.XDP) > 0 {
+		if g.fast, err = openFast(o.XDP); err != nil {
+			return nil, errors.Join(err, g.Close())
+		}
+		g.add(g.fast.close)
+	}
 	if err := g.Replace(o.File); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
@@ -133,7 +140,10 @@ func (g *Gateway) sync() error {
 			begin(o, k.port)
 		}
 	}
-	return g.route(ways)
+	if err := g.route(ways); err != nil || g.fast == nil {
+		return err
+	}
+	return g.fast.set(ways)
 }
 
 func (g *Gateway) way(k kind) outer {
@@ -161,6 +171,14 @@ func (g *Gateway) Run(ctx context.Context) error {
 	}
 	g.mu.Unlock()
 	work(func() error { return g.outbound(ctx) })
+	if g.fast != nil {
+		work(func() error { return g.fast.hops.follow(ctx) })
+		for _, l := range g.fast.lanes {
+			for i := range l.queues {
+				work(func() error { return g.work(ctx, l, i) })
+			}
+		}
+	}
 	g.tend(ctx)
 	wg.Wait()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
@@ -172,16 +190,29 @@ func (g *Gateway) Run(ctx context.Context) error {
 // keepAlive is the time between messages that keep a NAT's mapping (RFC 3948 4).
 const keepAlive = 20 * time.Second
 
-// tend ages associations and keeps NAT mappings, until ctx ends.
+// watch is how soon rules of the stack that are new end the way past it.
+const watch = 100 * time.Millisecond
+
+// tend ages associations, keeps NAT mappings and looks for rules of the stack,
+// until ctx ends.
 func (g *Gateway) tend(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(watch)
 	defer tick.Stop()
-	last := time.Now()
+	last, aged := time.Now(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
+			if g.fast != nil {
+				if err := g.fast.set(g.db.Ways()); err != nil {
+					g.complain(err)
+				}
+			}
+			if now.Sub(aged) < time.Second {
+				continue
+			}
+			aged = now
 			if g.db.Age(now); now.Sub(last) >= keepAlive {
 				last = now
 				g.keep()
@@ -224,6 +255,9 @@ func (g *Gateway) Status(ctx context.Context) Status {
 	s.Error, s.MTU = g.failed, g.mtu
 	if s.Source = g.o.File; s.Source == "" {
 		s.Source = "kernel"
+	}
+	if g.fast != nil {
+		s.XDP, s.PastStack, s.Past = g.o.XDP, g.fast.on.Load(), c.past.Load()
 	}
 	for k := range g.ways {
 		if k.port != 0 {
