@@ -21,7 +21,7 @@ type analyzeOptions struct {
 	iface  string
 	filter string
 	top    int
-	match  capture.Predicate
+	match  *capture.Filter
 }
 
 func newAnalyze(c cli) *cobra.Command {
@@ -40,7 +40,7 @@ func newAnalyze(c cli) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.iface, "interface", "i", "", "watch `INTERFACE` instead of reading a file")
-	f.StringVar(&o.filter, "filter", "", "count only frames that match `EXPRESSION` (host, net, port, tcp, udp, and, or, not, ...)")
+	f.StringVar(&o.filter, "filter", "", "count only frames that match `EXPRESSION`, as tcpdump's (pcap-filter(7))")
 	f.IntVar(&o.top, "top", 10, "report the `N` largest directions")
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/linerate/linerate/internal/capture"
 	"github.com/linerate/linerate/internal/port"
-	"github.com/linerate/linerate/internal/wire/frame"
 	"github.com/linerate/linerate/result"
 )
 
@@ -40,9 +39,11 @@ func watchBeside(server string) (*beside, error) {
 		return nil, fmt.Errorf("--capture: %w", err)
 	}
 	peer, _ := netip.AddrFromSlice(remote.IP)
-	addr := frame.AddrFrom(peer)
-	b := &beside{tap: tap, stop: make(chan struct{}), done: make(chan error, 1),
-		engine: capture.NewEngine(capture.Options{Filter: func(p *frame.Packet) bool { return p.Src == addr || p.Dst == addr }})}
+	match, err := capture.CompileFilter("host " + peer.Unmap().WithZone("").String())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("--capture: %w", err), tap.Close())
+	}
+	b := &beside{tap: tap, stop: make(chan struct{}), done: make(chan error, 1), engine: capture.NewEngine(capture.Options{Filter: match})}
 	go func() { b.done <- b.run() }()
 	return b, nil
 }

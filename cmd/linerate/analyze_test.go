@@ -43,7 +43,8 @@ func TestAnalyzeFilterAndFaults(t *testing.T) {
 		args   []string
 	}{
 		{exitDone, "left out by the filter", []string{file, "--filter", "udp"}},
-		{exitUsage, "filter", []string{file, "--filter", "tcp[13] & 2 != 0"}},
+		{exitDone, "left out by the filter", []string{file, "--filter", "tcp[13] & 2 != 0"}},
+		{exitUsage, "filter", []string{file, "--filter", "tcp[13"}},
 		{exitUsage, "FILE", nil},
 		{exitUsage, "not both", []string{file, "-i", "lo"}},
 		{exitUsage, "--top", []string{file, "--top", "0"}},

@@ -19,9 +19,9 @@ import (
 
 // Options of an Engine.
 type Options struct {
-	Top    int                      // connections reported, by payload; 0 means 10
-	Filter func(*frame.Packet) bool // frames that count; nil takes all
-	Series bool                     // keep time series for plots of the largest connections
+	Top    int     // connections reported, by payload; 0 means 10
+	Filter *Filter // frames that count; nil takes all
+	Series bool    // keep time series for plots of the largest connections
 }
 
 // Frame is one captured frame.
@@ -73,12 +73,12 @@ func (e *Engine) Add(f *Frame) {
 		e.first = t
 	}
 	e.last = t
-	if fault := frame.Decode(f.Link, f.Data, f.Len, p); fault.Kind != frame.None {
-		e.faults[fault]++
+	if !e.o.Filter.Match(f) {
+		e.filtered++
 		return
 	}
-	if e.o.Filter != nil && !e.o.Filter(p) {
-		e.filtered++
+	if fault := frame.Decode(f.Link, f.Data, f.Len, p); fault.Kind != frame.None {
+		e.faults[fault]++
 		return
 	}
 	switch p.Proto {

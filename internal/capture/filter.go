@@ -1,126 +1,64 @@
 package capture
 
 import (
-	"fmt"
-	"strings"
-
+	"github.com/linerate/linerate/internal/wire/filter"
 	"github.com/linerate/linerate/internal/wire/frame"
 )
 
-// Predicate decides whether a decoded frame counts.
-type Predicate func(*frame.Packet) bool
+// Filter is an expression of pcap-filter(7), compiled for each kind of link
+// that a capture turns out to hold. It isn't safe for use by several
+// goroutines.
+type Filter struct {
+	expression string
+	programs   map[uint16]*filter.Program // nil where the expression makes no sense there
+	refused    map[uint16]error
+	link       uint16 // of the last frame, as most captures have one
+	last       *filter.Program
+	any        bool
+}
 
-// CompileFilter compiles the commonest primitives of pcap-filter(7):
-//
-//	[src|dst] host ADDR, [src|dst] net ADDR/LEN, [src|dst] port N, [src|dst] portrange N-M,
-//	the last two behind tcp or udp too, ip, ip6, tcp, udp, icmp, icmp6, vlan [ID], less N, greater N
-//
-// joined by and (&&), or (||), not (!) and parentheses, with "and" and "or" of
-// equal precedence from left to right as there. Numbers without a qualifier
-// ("port 20 or 21") take the last one's. Anything else is an error: names are
-// not looked up, and offsets (tcp[13]) are not known. Frames without a decoded
-// transport header never reach a filter.
-func CompileFilter(s string) (Predicate, error) {
-	p := &filterParser{tokens: filterTokens(s)}
-	if len(p.tokens) == 0 {
+// CompileFilter compiles an expression; nil, which matches every frame, where
+// it is empty. An expression need make sense on one kind of link only: frames
+// of the others are left out then.
+func CompileFilter(expression string) (*Filter, error) {
+	if expression == "" {
 		return nil, nil
 	}
-	f, err := p.expression(0)
-	if err == nil && p.at < len(p.tokens) {
-		err = fmt.Errorf("unexpected %q", p.tokens[p.at])
-	}
-	if err != nil {
-		return nil, fmt.Errorf("filter %q: %w", s, err)
-	}
-	return f, nil
-}
-
-func filterTokens(s string) []string {
-	for _, op := range []string{"(", ")", "&&", "||"} {
-		s = strings.ReplaceAll(s, op, " "+op+" ")
-	}
-	var out []string
-	for _, t := range strings.Fields(s) {
-		for strings.HasPrefix(t, "!") {
-			out, t = append(out, "not"), t[1:]
+	f := &Filter{expression: expression, programs: map[uint16]*filter.Program{}, refused: map[uint16]error{}}
+	var first error
+	for _, link := range []uint16{frame.LinkEthernet, frame.LinkSLL2, frame.LinkSLL, frame.LinkRaw, frame.LinkNull} {
+		_, err := filter.Compile(expression, link)
+		if err == nil {
+			return f, nil
 		}
-		switch t {
-		case "":
-			continue
-		case "&&":
-			t = "and"
-		case "||":
-			t = "or"
-		}
-		out = append(out, t)
-	}
-	return out
-}
-
-// maxNest bounds parentheses and negations.
-const maxNest = 64
-
-type filterParser struct {
-	tokens []string
-	at     int
-	last   qualifiers // for a number or address without its own
-}
-
-// qualifiers say what an address or number is compared with.
-type qualifiers struct{ proto, dir, kind string }
-
-func (p *filterParser) peek() string {
-	if p.at < len(p.tokens) {
-		return p.tokens[p.at]
-	}
-	return ""
-}
-
-func (p *filterParser) next() string {
-	t := p.peek()
-	p.at++
-	return t
-}
-
-func (p *filterParser) expression(depth int) (Predicate, error) {
-	left, err := p.term(depth)
-	for err == nil {
-		switch p.peek() {
-		case "and":
-			p.at++
-			var right Predicate
-			a := left
-			right, err = p.term(depth)
-			left = func(k *frame.Packet) bool { return a(k) && right(k) }
-		case "or":
-			p.at++
-			var right Predicate
-			a := left
-			right, err = p.term(depth)
-			left = func(k *frame.Packet) bool { return a(k) || right(k) }
-		default:
-			return left, nil
+		if first == nil {
+			first = err
 		}
 	}
-	return nil, err
+	return nil, first
 }
 
-func (p *filterParser) term(depth int) (Predicate, error) {
-	if depth > maxNest {
-		return nil, fmt.Errorf("nested more than %d deep", maxNest)
+// Match reports whether a frame passes. A nil Filter passes all.
+func (f *Filter) Match(x *Frame) bool {
+	if f == nil {
+		return true
 	}
-	switch p.peek() {
-	case "not":
-		p.at++
-		f, err := p.term(depth + 1)
-		return func(k *frame.Packet) bool { return !f(k) }, err
-	case "(":
-		p.at++
-		f, err := p.expression(depth + 1)
-		if err == nil && p.next() != ")" {
-			err = fmt.Errorf("want )")
+	if !f.any || x.Link != f.link {
+		f.use(x.Link)
+	}
+	return f.last != nil && f.last.Match(x.Data, x.Len)
+}
+
+// use finds the program for a link.
+func (f *Filter) use(link uint16) {
+	p, ok := f.programs[link]
+	if !ok {
+		var err error
+		if p, err = filter.Compile(f.expression, link); err != nil {
+			f.refused[link] = err
+			p = nil
 		}
-		return f, err
+		f.programs[link] = p
 	}
-	return p.primitive()
+	f.link, f.last, f.any = link, p, true
 }

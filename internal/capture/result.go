@@ -89,6 +89,9 @@ func (e *Engine) gaps(r *result.Result, src Source) {
 	}
 	if e.filtered > 0 {
 		gap("%d packets left out by the filter", e.filtered)
+		for _, link := range slices.Sorted(maps.Keys(e.o.Filter.refused)) {
+			gap("none of link type %d can pass: %v", link, e.o.Filter.refused[link])
+		}
 	}
 	if e.evicted > 0 {
 		gap("%d connections were judged before their end, to bound memory", e.evicted)
