@@ -91,7 +91,7 @@ func (b *remoteBox) Apply(ctx context.Context, m auto.Move, why string) (result.
 func (b *remoteBox) Back(ctx context.Context) error {
 	p, err := fleet.Call[putBack](ctx, b.far.Client, "back", fleet.Nothing{})
 	if err == nil && p.Left != "" {
-		err = fmt.Errorf("%s: somebody else changed it meanwhile; it was left", p.Change.Lever)
+		err = fmt.Errorf("%s: now %s, not by us: %w", p.Change.Lever, p.Left, auto.ErrLeft)
 	}
 	return err
 }

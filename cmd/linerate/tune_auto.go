@@ -19,8 +19,13 @@ import (
 	"github.com/linerate/linerate/result"
 )
 
-// patience is how long a measurement may take beside what it measures.
-const patience = 3 * time.Second
+// patience is how long a measurement may take beside what it measures, and
+// deadPatience once one was given up: long enough for a second SYN
+// (RFC 6298 2.1).
+const (
+	patience     = 3 * time.Second
+	deadPatience = 1200 * time.Millisecond
+)
 
 // trialTime is how long one measurement of tune auto takes unless --time says.
 const trialTime = 2 * time.Second
@@ -120,6 +125,7 @@ type autoBench struct {
 	gap    *result.Gap // why not
 	far    *otherEnd   // nil: only this end is known
 	last   []result.End
+	dead   bool // a measurement was given up
 }
 
 // open reads the URL and the flags.
@@ -179,10 +185,15 @@ func (b *autoBench) Measure(ctx context.Context) (*result.Result, error) {
 		return nil, err
 	}
 	// A link that no longer answers must not hold the next measurement up.
-	trial, cancel := context.WithTimeoutCause(ctx, b.test.Omit+b.test.Duration+patience, errors.New("the link did not carry the workload in time"))
+	wait := patience
+	if b.dead {
+		wait = deadPatience
+	}
+	trial, cancel := context.WithTimeoutCause(ctx, b.test.Omit+b.test.Duration+wait, errors.New("the link did not carry the workload in time"))
 	defer cancel()
 	r, _, err := record(trial, d, b.target, b.test, time.Hour, more...)
 	if ctx.Err() == nil && trial.Err() != nil {
+		b.dead = true
 		err = errors.Join(err, context.Cause(trial))
 	}
 	if r == nil {

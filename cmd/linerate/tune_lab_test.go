@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,14 +50,14 @@ func faults() []fault {
 			plant: func(l *lab) error { return l.a.SetSysctl("net.ipv4.tcp_wmem", "4096 8192 8192") }, lever: "sysctl.net.ipv4.tcp_wmem"},
 		{name: "window scaling off over 8 ms", causes: []string{"R-TCP-3"}, relay: path,
 			plant: receiver("net.ipv4.tcp_window_scaling", "0"), lever: "sysctl.net.ipv4.tcp_window_scaling"},
-		{name: "offloads off at the sender", causes: []string{"R-OFF-1"}, args: []string{"--time", "700ms"}, plant: func(l *lab) error { return l.ends[0].SetOffload(testnet.OffloadNone) },
+		{name: "offloads off at the sender", causes: []string{"R-OFF-1"}, plant: func(l *lab) error { return l.ends[0].SetOffload(testnet.OffloadNone) },
 			lever: "ethtool.features."},
 		{name: "MTU of 576", causes: []string{"R-CPU-4"}, relay: &testnet.RelayOptions{MTU: 576}, lever: "link.mtu"},
 		{name: "gro_flush_timeout of 10 us at 25,000 packets/s", causes: []string{"R-IRQ-2"}, url: "udp", args: []string{"--rate", "25kpps", "-l", "64", "--no-offload"}, link: testnet.LinkOptions{Offload: testnet.OffloadSegments},
 			plant: func(l *lab) error {
 				return l.write(l.hostB, "ethtool/eth0/features", "gro: on", "sys/class/net/eth0/napi_defer_hard_irqs", "2", "sys/class/net/eth0/gro_flush_timeout", "10000")
 			}, lever: "link.gro_flush_timeout"},
-		{name: "connection table full", causes: []string{"R-DROP-7"}, args: []string{"--dialect", "netperf", "--crr", "--rr", "1", "--pairs", "3"}, plant: plantConntrack, lever: "sysctl.net.netfilter.nf_conntrack_max"},
+		{name: "connection table full", causes: []string{"R-DROP-7"}, plant: plantConntrack, lever: "sysctl.net.netfilter.nf_conntrack_max"},
 		{name: "packet steering to one core", causes: []string{"R-CPU-1"}, url: "udp", args: []string{"-P", "2", "-l", "64", "--no-offload", "--rate", "60kpps"},
 			plant: func(l *lab) error { return l.write(l.hostB, "sys/class/net/eth0/queues/rx-0/rps_cpus", "1") }},
 		{name: "poll budget of 2", causes: []string{"R-DROP-4"}, url: "udp", args: []string{"-P", "2", "-l", "64", "--no-offload", "--rate", "50kpps"},
@@ -154,7 +156,7 @@ func (l *lab) tune(f fault, self string) verdict {
 		url = "tcp"
 	}
 	args := append([]string{"tune", "auto", "--state", state, "--peer-netns", fmt.Sprintf("/proc/%d/ns/net", l.server.PID()), "--json",
-		"--time", "300ms", "--confirm-within", "1s", "--steps", "3", url + "://" + l.target}, f.args...)
+		"--time", "250ms", "--confirm-within", "500ms", "--pairs", "3", "--steps", "2", url + "://" + l.target}, f.args...)
 	before := l.settings()
 	out, err := l.a.Run(t.Context(), append([]string{self}, args...)...)
 	var v verdict
@@ -354,15 +356,23 @@ func difference(a, b string) string {
 	return strings.Join(out, ", ")
 }
 
-// plantConntrack tracks connections at the receiver in a table that is almost
-// full of others.
+// plantConntrack tracks connections at the receiver in a table that is full of
+// others, which are established: half-open ones would make room.
 func plantConntrack(l *lab) error {
 	ctx := l.t.Context()
 	rules := "table inet t { chain c { type filter hook prerouting priority 0; ct state new counter accept; }; chain o { type filter hook output priority 0; ct state new counter accept; }; }"
 	if out, err := l.b.Run(ctx, testnet.NeedTool(l.t, "nft"), rules); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	return l.write(host.WholeBox(l.hostB), "proc/sys/net/netfilter/nf_conntrack_max", "60")
+	const entries = 60
+	for range entries + 4 {
+		c, err := l.a.DialContext(ctx, "tcp", net.JoinHostPort(l.target, "12865")) // netperf's
+		if err != nil {
+			return err
+		}
+		l.t.Cleanup(func() { c.Close() })
+	}
+	return l.write(host.WholeBox(l.hostB), "proc/sys/net/netfilter/nf_conntrack_max", strconv.Itoa(entries))
 }
 
 // plantHog runs a busy program on the core of the receiving thread.

@@ -24,7 +24,7 @@ func coreRules() []Rule {
 				{Lever: "irq.N.smp_affinity", Value: "one core for each queue or port", End: "receiver"},
 			},
 			needs: []clue{
-				first(saw(0.6, "irq.steered-one"), saw(0.55, "irq.one-core"), saw(0.5, "irq.steering-off"), atLeast(0.5, "cpu.softirq", fullCore),
+				first(every(0.8, saw(0, "irq.steered-one"), saw(0, "irq.one-core")), saw(0.6, "irq.steered-one"), saw(0.55, "irq.one-core"), saw(0.5, "irq.steering-off"), atLeast(0.5, "cpu.softirq", fullCore),
 					every(0.4, atLeast(0, "cpu.busiest", fullCore), atMost(0, "cpu.others", idleCore)),
 				),
 			},

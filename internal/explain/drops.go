@@ -74,7 +74,7 @@ func dropRules() []Rule {
 				{Lever: "sysctl.net.core.netdev_budget_usecs", Value: "16000", End: "receiver"},
 			},
 			needs: []clue{
-				first(every(0.75, atMost(0, "irq.budget", smallBudget), squeezedRate(0)), squeezedRate(0.4), every(0.3, some(0, "drops.squeezed"), atLeast(0, "irq.full-polls", fullPolls)),
+				first(every(0.85, atMost(0, "irq.budget", smallBudget), squeezedRate(0)), squeezedRate(0.4), every(0.3, some(0, "drops.squeezed"), atLeast(0, "irq.full-polls", fullPolls)),
 					atLeast(0.28, "drops.squeezed", few)),
 			},
 			clues: []clue{atLeast(0.4, "irq.full-polls", fullPolls)},
@@ -92,8 +92,10 @@ func dropRules() []Rule {
 			},
 			needs: []clue{some(0.6, "drops.socket")},
 			clues: []clue{saw(0.3, "drops.socket-buffers-tried"), atLeast(0.3, "app.cpu", fullCore), saw(0.1, "protocol", "udp")},
-			// The reader is late because that core has the packets' work too.
-			doubts: []clue{saw(0.3, "irq.steered-one")}},
+			doubts: []clue{
+				compare(0.4, "drops.loss", under(rareDrops)),
+				saw(0.4, "irq.steered-one"), atMost(0.3, "irq.budget", smallBudget), // the reader's turn comes late for these
+			}},
 		{ID: "drop.qdisc", Code: "R-DROP-6",
 			Group:  Drops,
 			Title:  "The sender's queue overflows or its ring is slow to drain",
@@ -114,7 +116,7 @@ func dropRules() []Rule {
 			act:   largerTable,
 			needs: []clue{
 				first(saw(0.85, "conntrack.table-full"), ratio(0.75, "conntrack.count", "conntrack.max", over(fullTable)),
-					some(0.5, "conntrack.insert-failed"), ratio(0.3, "conntrack.count", "conntrack.buckets", over(2)),
+					some(0.7, "conntrack.insert-failed"), ratio(0.3, "conntrack.count", "conntrack.buckets", over(2)),
 				),
 			},
 			clues: []clue{some(0.3, "conntrack.insert-failed"), ratio(0.3, "conntrack.count", "conntrack.max", over(fullTable))}},

@@ -129,17 +129,10 @@ func (v View) cores() (busiest, others, softirq float64, ok bool) {
 	if v.Duration <= 0 {
 		return 0, 0, 0, false
 	}
-	busy, irq := map[string]float64{}, map[string]float64{}
+	busy, irq := v.perCore(), map[string]float64{}
 	for _, x := range v.Values {
-		if x.Metric != result.CPUSeconds.Name {
-			continue
-		}
-		mode, t := x.Labels["mode"], x.V/v.Duration.Seconds()
-		if mode != "idle" && mode != "iowait" {
-			busy[x.Labels["cpu"]] += t
-		}
-		if strings.HasSuffix(mode, "irq") {
-			irq[x.Labels["cpu"]] += t
+		if x.Metric == result.CPUSeconds.Name && strings.HasSuffix(x.Labels["mode"], "irq") {
+			irq[x.Labels["cpu"]] += x.V / v.Duration.Seconds()
 		}
 	}
 	if len(busy) == 0 {
@@ -152,17 +145,35 @@ func (v View) cores() (busiest, others, softirq float64, ok bool) {
 	return share, next, min(irq[name], 1), true
 }
 
-// otherPrograms returns the share of the busiest core that user code other than
-// the measured program's takes. Time in the kernel is spent for connections in
-// whatever program's name, and tells nothing.
+// otherPrograms returns the greatest share of a full core that user code other
+// than the measured program's takes. Time in the kernel is spent for connections
+// in whatever program's name, and tells nothing.
 func (v View) otherPrograms() (share float64, ok bool) {
 	ours, ok := v.Sum(result.ProcessCPU, "mode", "user")
-	name, _, _, _ := v.Busiest()
-	user, known := v.Sum(result.CPUSeconds, "mode", "user", "cpu", name)
-	if !ok || !known || v.Duration <= 0 {
+	if !ok || v.Duration <= 0 {
 		return 0, false
 	}
-	return max(0, user-ours) / v.Duration.Seconds(), true
+	busy, known := v.perCore(), false
+	for _, x := range v.Values {
+		if x.Metric != result.CPUSeconds.Name || x.Labels["mode"] != "user" {
+			continue
+		}
+		if known = true; busy[x.Labels["cpu"]] >= freeCore {
+			share = max(share, (x.V-ours)/v.Duration.Seconds())
+		}
+	}
+	return share, known
+}
+
+// perCore returns the busy share of each core.
+func (v View) perCore() map[string]float64 {
+	busy := map[string]float64{}
+	for _, x := range v.Values {
+		if mode := x.Labels["mode"]; x.Metric == result.CPUSeconds.Name && mode != "idle" && mode != "iowait" {
+			busy[x.Labels["cpu"]] += x.V / v.Duration.Seconds()
+		}
+	}
+	return busy
 }
 
 // merged returns the mean frame that an interface counted, and whether it is more

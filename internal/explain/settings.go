@@ -115,7 +115,11 @@ func (e *endReader) link() {
 		key, feature string
 		matters      bool
 	}{{"offload.checksum", "tx", e.sends}, {"offload.tso", "tso", e.sends}, {"offload.gro", "gro", e.receives}, {"offload.sg", "sg", e.sends}} {
-		if v := set("ethtool.features." + f.feature); f.matters && (v == "on" || v == "off") { // "[fixed]" cannot be changed
+		v := set("ethtool.features." + f.feature)
+		if v == "off [requested on]" && set("ethtool.features.tx") == "off" {
+			v = "off" // for want of the check sums it rests on
+		}
+		if f.matters && (v == "on" || v == "off") { // "[fixed]" cannot be changed
 			e.seen(f.key, v)
 		}
 	}

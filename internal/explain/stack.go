@@ -19,9 +19,9 @@ func stackRules() []Rule {
 		{ID: "app.small-writes", Code: "R-APP-1", Group: Stack, Title: "The application writes small pieces", Ref: "RFC 9293 3.7.4",
 			Gain: "fewer calls and packets for the same data", Trade: "the first byte waits", Next: "sweep the write size",
 			Levers: []result.Advice{{Lever: "app.write-size", Value: "1460 or more"}},
-			needs:  []clue{atMost(0.4, "app.write-size", smallSegment*1460)},
+			needs:  []clue{first(every(0.65, saw(0, "protocol", "tcp"), atMost(0, "app.write-size", tinyWrite)), atMost(0.4, "app.write-size", smallSegment*1460))},
 			clues: []clue{
-				atLeast(0.3, "cpu.busiest", freeCore), atMost(0.2, "app.write-size", 256), atMost(0.3, "app.frame-size", 1000),
+				atLeast(0.3, "cpu.busiest", freeCore), atMost(0.2, "app.write-size", tinyWrite), atMost(0.3, "app.frame-size", 1000),
 			},
 		},
 		{ID: "app.short-sends", Code: "R-RTOS-1",

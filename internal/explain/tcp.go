@@ -98,6 +98,10 @@ func receiverLimited(v View) (result.Finding, bool) {
 	if held >= limitedShare && ample(v, got) {
 		f.Verdict, f.Confidence = result.Limits, 0.7
 		f.Text += ", enough for this rate: it reads too slowly"
+		if why := v.costly(); why != "" {
+			f.Confidence = 0.5
+			f.Against = append(f.Against, why)
+		}
 		f.Next = "read the CPU time of the receiving process and of its core"
 		f.Gain = "fewer receives, each of more bytes, leave it time"
 		f.Trade = "waiting for more bytes delays the first of them"
@@ -122,6 +126,20 @@ func neededWindow(v View, rtt, window float64) float64 {
 	return math.Exp2(math.Ceil(math.Log2(max(want, 64<<10))))
 }
 
+// roomy reports whether a send buffer is so much larger than what goodput needs
+// in flight that it cannot be what holds the sender back. The kernel counts
+// buffers with their bookkeeping, up to four times the payload.
+func roomy(v View, buffer, got float64) bool {
+	rtt, known := v.Get(result.TCPMinRTT)
+	if !known {
+		if rtt, known = v.Get(result.TCPRTT); !known {
+			return false
+		}
+	}
+	const bookkeeping = 4
+	return buffer > smallBuffer && buffer >= bookkeeping*got/8*(rtt+scheduling)
+}
+
 // sendBufferLimited judges by the sender's account of the time it had a window
 // to fill and too small a buffer to fill it from.
 func sendBufferLimited(v View) (result.Finding, bool) {
@@ -143,6 +161,10 @@ func sendBufferLimited(v View) (result.Finding, bool) {
 	if held >= limitedShare {
 		// The rest of the time something else held it back.
 		f.Verdict, f.Confidence = result.Limits, min(0.9, 0.4+0.7*held)
+		if got, ok := v.Goodput(); ok && known && roomy(v, size, got) {
+			f.Verdict, f.Confidence = result.Unknown, 0.4
+			f.Against = append(f.Against, fmt.Sprintf("%.0f bytes of buffer are several times what is in flight: the application may only have filled it late", size))
+		}
 		f.Gain = "the window can be filled"
 		f.Trade = "memory for each connection"
 		f.Levers = []result.Advice{

@@ -65,6 +65,10 @@ const (
 	// group explains what it sees (practice).
 	explained = 0.85
 
+	// tinyWrite is a size of writes whose calls cost many times what their bytes
+	// do, whatever becomes of them in packets (practice).
+	tinyWrite = 256
+
 	// somewhat, clearly and much are how many times faster a link must be with
 	// one thing changed for that to matter (practice).
 	somewhat = 1.1
@@ -118,6 +122,8 @@ const (
 	rareEvents = 1e-5
 	// smallRing is the ring in descriptors that bursts overrun (practice).
 	smallRing = 512
+	// rareDrops is the share of datagrams up to which losing them is no bound (practice).
+	rareDrops = 0.01
 	// fullPolls is the share of polls that use up their budget (practice).
 	fullPolls = 0.10
 	// smallBudget is a budget in packets that is no more than one poll's (NAPI_POLL_WEIGHT).

@@ -15,6 +15,7 @@ type View struct {
 	Direction string // "get" or "put", where the trial has one
 	Duration  time.Duration
 	Values    []result.Value // gauges as they stood, counters as they grew
+	Best      float64        // goodput in bit/s that a quarter of the repeats reached; 0: there are none
 }
 
 // Views returns the totals of r, where it has any, and then every trial.
@@ -65,6 +66,10 @@ func merge(repeats []result.Trial) View {
 		}
 	}
 	for i, xs := range samples {
+		if x := v.Values[i]; x.Metric == result.Goodput.Name && x.Labels["stream"] == "" {
+			slices.Sort(xs)
+			v.Best = xs[3*len(xs)/4]
+		}
 		v.Values[i].V = result.Summarize(xs).Median
 	}
 	v.Duration = time.Duration(result.Summarize(durations).Median * float64(time.Second))

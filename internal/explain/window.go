@@ -258,7 +258,11 @@ func unscaled(v View) (result.Finding, bool) {
 	f.Text += fmt.Sprintf(": over %.3g ms that allows %s", rtt*1e3, result.FormatRate(bound))
 	got, gotOK := v.Goodput()
 	line, lineOK := v.Get(result.LineLimit)
+	held, _ := v.Share(result.TCPRwndLimited, result.TCPBusy) // a share of the same run: load stretches both
 	switch {
+	case off && held >= limitedShare && (!lineOK || bound <= line):
+		f.Verdict, f.Confidence = result.Limits, 0.93
+		f.Text += fmt.Sprintf(", and the sender waited for it %.0f %% of its busy time", 100*held)
 	case gotOK && got < windowFilled*bound || lineOK && bound > line:
 		f.Verdict, f.Confidence, f.Next = result.DoesNotLimit, 0.8, ""
 		f.Text += ", more than is used"

@@ -209,13 +209,17 @@ func TestKilledApply(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for range 500 { // until it has begun
-			if m, _ := filepath.Glob(filepath.Join(root, "journal", "*")); len(m) > 0 {
-				break
+		// Until so many changes are promised, however slow the disk is, and then
+		// anywhere within a change.
+		for at, n := 0, 1+rand.IntN(4); at < n && t.Context().Err() == nil; time.Sleep(200 * time.Microsecond) {
+			at = 0
+			files, _ := filepath.Glob(filepath.Join(root, "journal", "*"))
+			for _, name := range files {
+				text, _ := os.ReadFile(name) // it may be under way
+				at += strings.Count(string(text), `"intent"`)
 			}
-			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(time.Duration(rand.IntN(8000)) * time.Microsecond)
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		moved += recover1(t, b, root)

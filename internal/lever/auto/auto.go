@@ -37,8 +37,10 @@ type Loop struct {
 	Boxes []Box // the nearest first
 	// Explain returns what may bound the last of r's trials, likeliest first.
 	Explain func(r *result.Result) []result.Finding
-	Pairs   int // measurements with and without each change; 0: DefaultPairs
-	Steps   int // changes to try at most; 0: DefaultSteps
+	// Pairs are the measurements with and without each change, 0: DefaultPairs;
+	// fewer where the first ones leave no doubt.
+	Pairs int
+	Steps int // changes to try at most; 0: DefaultSteps
 	// Planned are the changes to try instead of what Explain names; each is
 	// kept whatever it brings, as a ladder is climbed for its own sake.
 	Planned []Step
@@ -113,22 +115,20 @@ func (s *session) climb(ctx context.Context) (ending, error) {
 	return "tried as many changes as it may", nil
 }
 
-// asFound measures pairs in which nothing is changed: the baseline, and the
-// noise that a change has to beat.
+// asFound measures while nothing is changed: the baseline, and the noise that a
+// change has to beat, from the differences between neighbours. Each measurement
+// but the first and the last serves two pairs.
 func (s *session) asFound(ctx context.Context) ([]result.Trial, error) {
 	var pairs []Pair
 	var trials []result.Trial
-	for range s.Pairs {
-		var p [2]result.Trial
-		for i := range p {
-			t, err := s.measure(ctx, 0, asFound, sideBefore, len(trials)+1)
-			if err != nil {
-				return nil, err
-			}
-			p[i] = t
-			trials = append(trials, t)
+	for n := range s.Pairs + 1 {
+		t, err := s.measure(ctx, 0, asFound, sideBefore, n+1)
+		if err != nil {
+			return nil, err
 		}
-		pairs = append(pairs, Pair{FiguresOf(p[0]), FiguresOf(p[1])})
+		if trials = append(trials, t); n > 0 {
+			pairs = append(pairs, Pair{FiguresOf(trials[n-1]), FiguresOf(t)})
+		}
 	}
 	s.floor = NoiseFloor(pairs)
 	return trials, nil
@@ -189,7 +189,7 @@ func (s *session) try(ctx context.Context, n int, step Step) (err error) {
 			err = errors.Join(err, s.back(context.WithoutCancel(ctx), step, in))
 		}
 	}()
-	for k := range s.Pairs {
+	for k := 0; k < s.Pairs || s.Planned == nil && Promising(pairs, s.floor); k++ {
 		var p Pair
 		for _, side := range order(k) {
 			if side == sideAfter && in == 0 {
@@ -218,7 +218,9 @@ func (s *session) try(ctx context.Context, n int, step Step) (err error) {
 			in = 0
 			return s.refuse(ctx, n, first, step, left, err)
 		}
-		pairs = append(pairs, p)
+		if pairs = append(pairs, p); s.Planned == nil && Settled(pairs, s.floor) {
+			break // more pairs would not change the verdict
+		}
 	}
 	d := Decide(pairs, s.floor)
 	if s.Planned != nil {

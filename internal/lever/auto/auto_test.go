@@ -133,12 +133,13 @@ func TestKeepsWhatHelps(t *testing.T) {
 			t.Errorf("%s stands at %q, want %q", id, l.settings[id], want)
 		}
 	}
-	// Ten trials of the state found, ten of each step, in the order ABBA.
-	if want := 10 + 5*10; len(r.Trials) != want {
+	// Six trials of the state found, ten of a step that changes nothing and six
+	// of those that three pairs settle, in the order ABBA.
+	if want := 6 + 10 + 4*6; len(r.Trials) != want {
 		t.Errorf("%d trials, want %d", len(r.Trials), want)
 	}
 	var sides []string
-	for _, x := range r.Trials[10:20] {
+	for _, x := range r.Trials[6:16] {
 		sides = append(sides, x.Params[settingParam])
 	}
 	if got := strings.Join(sides, " "); got != "before after after before before after after before before after" {
@@ -196,7 +197,7 @@ func TestInterruptedPutsTheStepBack(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	n := 0
 	loop := Loop{Bench: l, Boxes: []Box{l}, Explain: asks("s.good"), Watch: func(e Event) {
-		if n++; n == 13 { // in the second pair of the step
+		if n++; n == 9 { // in the second pair of the step
 			stop(errors.New("enough"))
 		}
 	}}

@@ -3,6 +3,7 @@ package auto
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/linerate/linerate/internal/lever"
 	"github.com/linerate/linerate/result"
@@ -11,6 +12,10 @@ import (
 // ErrInForce is wrapped by Find's error where the setting stands as advised, or
 // better, already.
 var ErrInForce = errors.New("in force already")
+
+// ErrLeft is wrapped by Back's error where somebody else changed the setting
+// meanwhile, or it went with its program: there is nothing of ours to put back.
+var ErrLeft = errors.New("it was left")
 
 // Box is an end of the link whose settings can be turned: this machine, or a
 // peer through its agent. It journals each change at that end, and undoes what
@@ -24,7 +29,8 @@ type Box interface {
 	Find(ctx context.Context, a result.Advice) ([]Move, error)
 	// Apply makes one change: journalled, set, read back.
 	Apply(ctx context.Context, m Move, why string) (result.Change, error)
-	// Back puts back the latest change that is in force.
+	// Back puts back the latest change that is in force; its error wraps
+	// ErrLeft where that is no longer ours to do.
 	Back(ctx context.Context) error
 }
 
@@ -68,7 +74,7 @@ func (b Journalled) Back(ctx context.Context) error {
 	case !any:
 		return errors.New("nothing to put back")
 	case o.Left != "":
-		return errors.New(o.Lever + ": somebody else changed it meanwhile; it was left")
+		return fmt.Errorf("%s: now %s, not by us: %w", o.Lever, o.Left, ErrLeft)
 	}
 	return nil
 }

@@ -128,6 +128,10 @@ func Decide(pairs []Pair, floor Floor) Decision {
 		d.Keep, d.Why = true, fmt.Sprintf("goodput %+.1f %%", percent(d.Goodput))
 	case better(d.Cost, floor.Cost, costs):
 		d.Keep, d.Why = true, fmt.Sprintf("softirq time per packet %+.1f %%", percent(-d.Cost))
+	case unanimous(pairs, goodputs) && d.Goodput > least().Goodput && d.Goodput+d.Cost > 0:
+		d.Keep, d.Why = true, fmt.Sprintf("goodput %+.1f %%, in each of %d pairs", percent(d.Goodput), len(pairs))
+	case unanimous(pairs, costs) && d.Cost > least().Cost:
+		d.Keep, d.Why = true, fmt.Sprintf("softirq time per packet %+.1f %%, in each of %d pairs", percent(-d.Cost), len(pairs))
 	case d.Goodput > floor.Goodput:
 		d.Why = fmt.Sprintf("goodput %+.1f %%, not in enough of the pairs or paid for by %+.1f %% time per packet", percent(d.Goodput), percent(-d.Cost))
 	default:
@@ -136,11 +140,59 @@ func Decide(pairs []Pair, floor Floor) Decision {
 	return d
 }
 
+// Settled reports whether so few pairs leave no doubt already: all of them on
+// one side, and far beyond what the noise could make of it.
+func Settled(pairs []Pair, floor Floor) bool {
+	const (
+		fewest = 3
+		far    = 4 // floors
+	)
+	if len(pairs) < fewest {
+		return false
+	}
+	all := func(of func(Pair) float64, beyond func(float64) bool) bool {
+		ds := differences(pairs, of)
+		return len(ds) == len(pairs) && !slices.ContainsFunc(ds, func(x float64) bool { return !beyond(x) })
+	}
+	for _, x := range []struct {
+		of    func(Pair) float64
+		floor float64
+	}{{losses, floor.Loss}, {goodputs, floor.Goodput}, {costs, floor.Cost}} {
+		switch {
+		case all(x.of, func(d float64) bool { return d > far*x.floor }):
+			return Decide(pairs, floor).Keep
+		case all(x.of, func(d float64) bool { return d < -far*x.floor }):
+			return !Decide(pairs, floor).Keep
+		}
+	}
+	return false
+}
+
 // percent is what a logarithm of a ratio means.
 func percent(log float64) float64 { return 100 * (math.Exp(log) - 1) }
 
 func median(pairs []Pair, of func(Pair) float64) float64 {
 	return result.Summarize(differences(pairs, of)).Median // 0 where nothing was measured
+}
+
+// signs is how many pairs must all be better where the noise is too large for
+// their median to tell: chance does that once in 128 times (sign test).
+const signs = 7
+
+func unanimous(pairs []Pair, of func(Pair) float64) bool {
+	return len(pairs) >= signs && always(pairs, of)
+}
+
+// always reports whether every pair is better.
+func always(pairs []Pair, of func(Pair) float64) bool {
+	ds := differences(pairs, of)
+	return len(ds) == len(pairs) && !slices.ContainsFunc(ds, func(x float64) bool { return x <= 0 })
+}
+
+// Promising reports whether pairs that settle nothing were all better so far,
+// so that more of them may tell it from chance.
+func Promising(pairs []Pair, floor Floor) bool {
+	return len(pairs) < signs && !Decide(pairs, floor).Keep && (always(pairs, goodputs) || always(pairs, costs))
 }
 
 // agree reports whether all pairs but one in five are better.

@@ -94,7 +94,12 @@ func (s *session) turn(ctx context.Context, step Step) (in int, err error) {
 func (s *session) back(ctx context.Context, step Step, in int) error {
 	var errs []error
 	for i := in - 1; i >= 0; i-- {
-		if err := step.Turns[i].At.Back(ctx); err != nil {
+		err := step.Turns[i].At.Back(ctx)
+		if errors.Is(err, ErrLeft) {
+			s.r.Gaps = append(s.r.Gaps, result.Gap{Source: step.Name, Reason: err.Error()})
+			continue
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("put back: %w", err))
 		}
 	}
