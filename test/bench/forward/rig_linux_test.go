@@ -202,15 +202,7 @@ func (r *rig) send(ctx context.Context, p generator.Profile, l generator.Load) (
 // until it holds nearly all.
 func (r *rig) answer(b *testing.B, p generator.Profile, fast bool) {
 	b.Helper()
-	var back *reflect.Reflector
-	err := r.to.Namespace.Do(func() (err error) {
-		back, err = reflect.Attach(r.to.Interface, reflect.Options{})
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer back.Close()
+	defer r.reflect(b)()
 	held := 0
 	for round := range 12 {
 		if _, err := r.send(b.Context(), p, generator.Load{Frames: uint64(max(p.Flows, 2000)), Rate: 40_000}); err != nil {
@@ -221,16 +213,36 @@ func (r *rig) answer(b *testing.B, p generator.Profile, fast bool) {
 			return
 		}
 		if fast {
-			var s struct{ Flows int }
-			if err := json.Unmarshal([]byte(r.do(b, r.box, r.program, "forward", "show", "--json")), &s); err != nil {
-				b.Fatal(err)
-			}
-			if held = s.Flows; round > 1 && held*100 >= p.Flows*97 { // RFC 4814's ports have some twice
+			if held = r.held(b); round > 1 && held*100 >= p.Flows*97 { // RFC 4814's ports have some twice
 				return
 			}
 		}
 	}
 	b.Fatalf("%d of %d connections became fast\n%s", held, p.Flows, r.do(b, r.box, r.program, "forward", "show"))
+}
+
+// reflect has the sink send back what comes.
+func (r *rig) reflect(b *testing.B) (end func()) {
+	b.Helper()
+	var back *reflect.Reflector
+	err := r.to.Namespace.Do(func() (err error) {
+		back, err = reflect.Attach(r.to.Interface, reflect.Options{})
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return func() { back.Close() }
+}
+
+// held returns how many connections the fast path has.
+func (r *rig) held(b *testing.B) int {
+	b.Helper()
+	var s struct{ Flows int }
+	if err := json.Unmarshal([]byte(r.do(b, r.box, r.program, "forward", "show", "--json")), &s); err != nil {
+		b.Fatal(err)
+	}
+	return s.Flows
 }
 
 // build returns the program to measure.
