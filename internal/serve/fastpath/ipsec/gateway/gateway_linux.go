@@ -125,6 +125,10 @@ func (g *Gateway) sync() error {
 		var err error
 		if k.port != 0 {
 			o, err = openUDP(k.six, k.port, g.o.Underlay)
+			if errors.Is(err, unix.EADDRINUSE) && g.fast != nil {
+				// A key exchange daemon has the port; ESP is taken before it comes there.
+				o, err = openSender(k.six, g.o.Underlay)
+			}
 		} else {
 			o, err = openRaw(k.six, int(k.protocol), g.o.Underlay)
 		}
@@ -165,7 +169,11 @@ func (g *Gateway) Run(ctx context.Context) error {
 		})
 	}
 	g.mu.Lock()
-	g.begin = func(o outer, port uint16) { work(func() error { return g.inbound(ctx, o, port) }) }
+	g.begin = func(o outer, port uint16) {
+		if _, only := o.(*sender); !only {
+			work(func() error { return g.inbound(ctx, o, port) })
+		}
+	}
 	for k, o := range g.ways {
 		g.begin(o, k.port)
 	}

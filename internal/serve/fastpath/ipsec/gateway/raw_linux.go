@@ -51,6 +51,28 @@ func openRaw(six bool, protocol int, device string) (*raw, error) {
 	return r, nil
 }
 
+// sender sends whole packets of any protocol; what comes back is another's, or
+// comes past the stack.
+type sender struct{ *raw }
+
+// openSender opens the sending side in one family.
+func openSender(six bool, device string) (*sender, error) {
+	family := unix.AF_INET
+	if six {
+		family = unix.AF_INET6
+	}
+	fd, err := unix.Socket(family, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_RAW)
+	if err != nil {
+		return nil, fmt.Errorf("raw socket (it needs CAP_NET_RAW): %w", err)
+	}
+	s := &sender{&raw{six: six, in: -1, out: fd, tx: newVector(batch, batch)}}
+	if err := underlay(fd, device); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	buffers(fd)
+	return s, nil
+}
+
 func (r *raw) close() (err error) {
 	for _, fd := range []int{r.in, r.out} {
 		if fd >= 0 {
