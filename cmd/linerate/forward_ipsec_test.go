@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -247,5 +248,52 @@ func TestIPsecTransport(t *testing.T) {
 	st, err := b.status()
 	if err != nil || st.In < 1000 || st.Rules[0].In[0].Mode != "transport" {
 		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// TestIPsecNarrowPath has a router between the gateways that takes shorter
+// packets only: it says so, and from then on senders hear it in time.
+func TestIPsecNarrowPath(t *testing.T) {
+	for name, w := range map[string]tunnel{"ESP": {suite: "aes128gcm16", key: key20}, "ESP in UDP over IPv6": {suite: "aes128gcm16", key: key20, six: true, udp: true}} {
+		t.Run(name, func(t *testing.T) {
+			x, router, y := testnet.NewNamespace(t, "x"), testnet.NewNamespace(t, "router"), testnet.NewNamespace(t, "y")
+			end := func(four, six string) testnet.EndOptions {
+				return testnet.EndOptions{IPv4: netip.MustParsePrefix(four), IPv6: netip.MustParsePrefix(six)}
+			}
+			first, err := testnet.Connect(x, router, testnet.LinkOptions{A: end("198.18.5.1/24", "fd05::1/64"), B: end("198.18.5.2/24", "fd05::2/64")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := testnet.Connect(router, y, testnet.LinkOptions{MTU: 1400, A: end("198.18.6.1/24", "fd06::1/64"), B: end("198.18.6.2/24", "fd06::2/64")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"} {
+				if err := router.SetSysctl(s, "1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, b := &site{first.A, "10.1.0.1", "fd01::1", t.TempDir() + "/a"}, &site{second.B, "10.2.0.1", "fd02::1", t.TempDir() + "/b"}
+			for s, via := range map[*site][2]string{a: {"198.18.5.2", "fd05::2"}, b: {"198.18.6.1", "fd06::1"}} {
+				inside(t, s.Namespace, "ip", "addr", "add", s.inside4+"/32", "dev", "lo")
+				inside(t, s.Namespace, "ip", "addr", "add", s.inside6+"/128", "dev", "lo")
+				inside(t, s.Namespace, "ip", "route", "add", "default", "via", via[0])
+				inside(t, s.Namespace, "ip", "-6", "route", "add", "default", "via", via[1])
+			}
+			w.rules(t, a, b, 0x1001, 0x1002)
+			w.rules(t, b, a, 0x1002, 0x1001)
+			a.up(t)
+			b.up(t)
+			before, err := a.status()
+			if err != nil {
+				t.Fatal(err)
+			}
+			carry(t, a, b, a.inside4, b.inside4, 1<<20)
+			carry(t, a, b, a.inside6, b.inside6, 1<<20)
+			after, err := a.status()
+			if err != nil || after.MTU != before.MTU-100 || after.Rules[0].Out.MTU != 1400 {
+				t.Errorf("%v: MTU %d, before %d; path %d, want 1400", err, after.MTU, before.MTU, after.Rules[0].Out.MTU)
+			}
+		})
 	}
 }

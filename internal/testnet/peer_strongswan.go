@@ -151,7 +151,7 @@ func (c *Charon) Keys(ctx context.Context) (k CharonKeys, err error) {
 	}
 	m := charonSPIs.FindSubmatch(text)
 	if m == nil {
-		return k, fmt.Errorf("testnet: charon: no tunnel comes up: %s", lastLine(string(text)))
+		return k, fmt.Errorf("testnet: charon: no tunnel comes up: %s", text)
 	}
 	k.InSPI, k.OutSPI = string(m[1]), string(m[2])
 	var to *string

@@ -155,6 +155,7 @@ func (r *rig) up(b *testing.B, suite string, keyBytes int) *testnet.Process {
 func (r *rig) charon(b *testing.B) *testnet.Process {
 	b.Helper()
 	inside, beyond := netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.9.0.0/16")
+	do(b, r.to.Namespace, "ip", "addr", "add", "10.9.0.1/32", "dev", "lo") // it wants an address of ours inside
 	testnet.StartCharon(b, r.to.Namespace, testnet.CharonOptions{Local: r.to.IPv4.Addr(), Remote: r.out.IPv4.Addr(), LocalTS: beyond, RemoteTS: inside})
 	c := testnet.StartCharon(b, r.in.Namespace, testnet.CharonOptions{Local: r.out.IPv4.Addr(), Remote: r.to.IPv4.Addr(), LocalTS: inside, RemoteTS: beyond, Initiate: true})
 	if _, err := c.Keys(b.Context()); err != nil {

@@ -3,6 +3,7 @@ package ipsec
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"github.com/linerate/linerate/internal/serve/fastpath/ipsec/sa"
 )
@@ -102,4 +103,20 @@ func (d *Database) Room() int {
 		}
 	}
 	return least
+}
+
+// Narrow notes that the path of packets to an address with an SPI takes no
+// longer ones than mtu; it reports whether that is news.
+func (d *Database) Narrow(spi uint32, to netip.Addr, mtu int, now time.Time) (news bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, r := range d.now.rules {
+		if r.out == nil {
+			continue
+		}
+		if p := r.out.Parameters(); p.SPI == spi && p.Target == to {
+			news = r.out.Narrow(mtu, now) || news
+		}
+	}
+	return news
 }

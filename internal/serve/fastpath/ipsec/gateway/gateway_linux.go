@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -20,9 +21,11 @@ type Gateway struct {
 	db     *ipsec.Database
 	device *device
 	fast   *fast // nil: all by the stack
+	icmp   []*pathMTU
 	closing
 	count   counters
 	writing sync.Mutex // to the device
+	routing sync.Mutex // of route
 
 	mu       sync.RWMutex
 	ways     map[kind]outer
@@ -53,6 +56,17 @@ func Open(o Options) (*Gateway, error) {
 		return nil, errors.Join(fmt.Errorf("ipsec: %w", err), g.Close())
 	}
 	g.add(g.device.close)
+	for _, six := range []bool{false, true} {
+		p, err := openPathMTU(six)
+		if six && errors.Is(err, unix.EAFNOSUPPORT) {
+			continue
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("ipsec: %w", err), g.Close())
+		}
+		g.icmp = append(g.icmp, p)
+		g.add(p.close)
+	}
 	if len(o.XDP) > 0 {
 		if g.fast, err = openFast(o.XDP); err != nil {
 			return nil, errors.Join(err, g.Close())
@@ -178,6 +192,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.begin(o, k.port)
 	}
 	g.mu.Unlock()
+	for _, p := range g.icmp {
+		work(func() error { return p.listen(ctx, g.narrow) })
+	}
 	work(func() error { return g.outbound(ctx) })
 	if g.fast != nil {
 		work(func() error { return g.fast.hops.follow(ctx) })
@@ -221,12 +238,37 @@ func (g *Gateway) tend(ctx context.Context) {
 				continue
 			}
 			aged = now
-			if g.db.Age(now); now.Sub(last) >= keepAlive {
+			g.db.Age(now)
+			if room := g.db.Room(); room > 0 && room != g.room() { // a path is as wide again as it was
+				g.resize()
+			}
+			if now.Sub(last) >= keepAlive {
 				last = now
 				g.keep()
 			}
 		}
 	}
+}
+
+// narrow notes what ICMP said of a path; the device's MTU has the stack tell
+// senders (RFC 4301 8.2.1).
+func (g *Gateway) narrow(spi uint32, to netip.Addr, mtu int) {
+	if g.db.Narrow(spi, to, mtu, time.Now()) {
+		g.o.Log.Info("ipsec: the path is narrower", "peer", to, "mtu", mtu)
+		g.resize()
+	}
+}
+
+func (g *Gateway) resize() {
+	if err := g.route(g.db.Ways()); err != nil {
+		g.complain(err)
+	}
+}
+
+func (g *Gateway) room() int {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.mtu
 }
 
 // keep sends a keep-alive to each peer behind NAT that has not heard of us.

@@ -16,6 +16,8 @@ import (
 // route brings the device up with the MTU that the paths leave, and has the
 // routes to what the rules protect lead into it. The routes go with the device.
 func (g *Gateway) route(ways []ipsec.Way) error {
+	g.routing.Lock()
+	defer g.routing.Unlock()
 	link, err := netlink.LinkByName(g.device.name)
 	if err != nil {
 		return fmt.Errorf("ipsec: %s: %w", g.device.name, err)

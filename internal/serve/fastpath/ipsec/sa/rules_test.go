@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/linerate/linerate/internal/serve/fastpath/ipsec/sa"
 	"github.com/linerate/linerate/internal/serve/fastpath/ipsec/transform"
@@ -232,4 +233,30 @@ func FuzzOpen(f *testing.F) {
 			out.Seal(&sa.Scratch{}, buf, at, end)
 		}
 	})
+}
+
+// TestNarrowPath believes what is said of a path for ten minutes, unless it is
+// absurd.
+func TestNarrowPath(t *testing.T) {
+	out, _ := pair(t, with("aes128gcm16"))
+	wide, now := out.Room(), time.Now()
+	for _, c := range []struct {
+		mtu  int
+		news bool
+		want int
+	}{{1400, true, 1400}, {1450, false, 1400}, {1400, false, 1400}, {68, true, 576}} {
+		if news := out.Narrow(c.mtu, now); news != c.news || out.PathMTU() != c.want {
+			t.Errorf("%d: %v, path %d, want %v, %d", c.mtu, news, out.PathMTU(), c.news, c.want)
+		}
+	}
+	b, at, end := buffer(packet(false, 600, 0))
+	if _, _, why := out.Seal(&sa.Scratch{}, b, at, end); why != sa.TooBig {
+		t.Errorf("628 bytes through 576: %v", why)
+	}
+	if out.Age(now.Add(9 * time.Minute)); out.PathMTU() != 576 {
+		t.Error("forgotten after nine minutes")
+	}
+	if out.Age(now.Add(11 * time.Minute)); out.Room() != wide {
+		t.Error("not forgotten after eleven minutes")
+	}
 }

@@ -26,6 +26,7 @@ type SA struct {
 	born time.Time
 
 	mtu      atomic.Int64
+	narrowed atomic.Int64  // when mtu was last made smaller, in ns of Unix time; 0 is never
 	seq      atomic.Uint64 // last one sent
 	packets  atomic.Uint64
 	bytes    atomic.Uint64
@@ -124,8 +125,13 @@ func (l Lifetime) over(packets, bytes uint64, age time.Duration) bool {
 	return l.Packets > 0 && packets > l.Packets || l.Bytes > 0 && bytes > l.Bytes || l.Time > 0 && age >= l.Time
 }
 
-// Age ends the association if its time is over. Call it once a second or so.
+// Age ends the association if its time is over, and forgets narrow paths. Call it
+// once a second or so.
 func (s *SA) Age(now time.Time) {
+	if at := s.narrowed.Load(); at != 0 && now.UnixNano()-at > int64(forget) {
+		s.narrowed.Store(0)
+		s.mtu.Store(int64(s.p.MTU))
+	}
 	age := now.Sub(s.born)
 	if s.p.Hard.over(0, 0, age) {
 		s.state.Store(hardExpired)
@@ -170,9 +176,25 @@ func (s *SA) Continue(after uint64) { s.seq.Store(after) }
 // PathMTU returns the MTU of the path to the peer.
 func (s *SA) PathMTU() int { return int(s.mtu.Load()) }
 
-// SetPathMTU notes what an ICMP message said of the path; smaller than 576
-// bytes it may not get, against forged ones (RFC 4301 8.2).
-func (s *SA) SetPathMTU(mtu int) { s.mtu.Store(int64(max(mtu, 576))) }
+// leastMTU is what no message may make a path narrower than, against forged
+// ones (RFC 4301 8.2).
+const leastMTU = 576
+
+// forget is how long a narrower path is believed in (RFC 1191 6.3, RFC 4301
+// 8.2.2).
+const forget = 10 * time.Minute
+
+// Narrow notes what an ICMP message said of the path; it reports whether that is
+// news. Age forgets it after ten minutes.
+func (s *SA) Narrow(mtu int, now time.Time) bool {
+	mtu = max(mtu, leastMTU)
+	if mtu >= s.PathMTU() {
+		return false
+	}
+	s.narrowed.Store(now.UnixNano())
+	s.mtu.Store(int64(mtu))
+	return true
+}
 
 // drop counts a packet that goes no further.
 func (s *SA) drop(why Reason) Reason {
