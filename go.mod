@@ -19,8 +19,6 @@ require (
 	github.com/mdlayher/netlink v1.11.2
 	github.com/pires/go-proxyproto v0.15.0
 	github.com/spf13/cobra v1.10.2
-	github.com/ti-mo/conntrack v0.6.0
-	github.com/ti-mo/netfilter v0.5.3
 	github.com/ulikunitz/xz v0.5.17
 	github.com/vishvananda/netlink v1.3.1
 	golang.org/x/crypto v0.59.0
@@ -29,6 +27,7 @@ require (
 	golang.org/x/term v0.48.0
 	golang.org/x/tools v0.51.0
 	gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237
+	maragu.dev/gomponents v1.2.0
 )
 
 require (
@@ -51,7 +50,6 @@ require (
 	github.com/mdlayher/socket v0.6.0 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
-	github.com/pkg/errors v0.9.1 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
@@ -66,5 +64,4 @@ require (
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
-	maragu.dev/gomponents v1.2.0 // indirect
 )

@@ -8,28 +8,40 @@ import (
 
 	"github.com/linerate/linerate/internal/meter/napi"
 	measure "github.com/linerate/linerate/internal/run"
+	"github.com/linerate/linerate/internal/serve/fastpath"
 	"github.com/linerate/linerate/result"
 )
 
 // callsKept is how many poll calls of each core the NAPI meter remembers.
 const callsKept = 64
 
-// openMeters opens the meters that --meter names; close detaches them.
+// openMeters opens the meters that --meter names; done detaches them.
 func (s *streamFlags) openMeters() (meters []measure.Meter, done func(), err error) {
-	done = func() {}
-	for _, name := range s.meters {
-		if name != "napi" {
-			return nil, done, usagef("--meter %q: want napi", name)
+	var closers []io.Closer
+	done = func() {
+		for _, c := range closers {
+			c.Close() // detaching cannot be helped by the user
 		}
 	}
-	if len(s.meters) == 0 {
-		return nil, done, nil
+	for _, name := range s.meters {
+		var m interface {
+			measure.Meter
+			io.Closer
+		}
+		switch name {
+		case "napi":
+			m, err = napi.Open(callsKept)
+		case "fastpath":
+			m, err = fastpath.Open("")
+		default:
+			err = usagef("--meter %q: want napi or fastpath", name)
+		}
+		if err != nil {
+			return nil, done, err
+		}
+		meters, closers = append(meters, m), append(closers, m)
 	}
-	m, err := napi.Open(callsKept)
-	if err != nil {
-		return nil, done, err
-	}
-	return []measure.Meter{m}, func() { m.Close() }, nil // detaching cannot be helped by the user
+	return meters, done, nil
 }
 
 // napiText says what polls gathered and cost, and what the meter itself did, in

@@ -69,7 +69,7 @@ func addStream(cmd *cobra.Command) *streamFlags {
 	f.IntVar(&s.repeats, "repeats", 1, "measure so many times; the sizes of a sweep take turns")
 	f.StringVar(&s.preset, "preset", "", "a published test: `nios`")
 	f.StringVar(&s.line, "line", "", "line `RATE` for the bound of each size (default that of --device)")
-	f.StringSliceVar(&s.meters, "meter", nil, "read another `METER` beside it: napi (polls, packets and time of each; needs root)")
+	f.StringSliceVar(&s.meters, "meter", nil, "read another `METER` beside it: napi (polls, packets and time of each), fastpath (what became of forwarded packets); they need root")
 	f.DurationVar(&s.every, "every", time.Second, "time between readings")
 	f.StringVar(&s.client.User, "username", "", "user of an iperf3 server that wants authentication; password in LINERATE_PASSWORD or IPERF3_PASSWORD")
 	f.StringVar(&s.key, "rsa-public-key", "", "public key `FILE` of such a server")

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/linerate/linerate/internal/testnet"
+	"github.com/linerate/linerate/result"
 )
 
 // helped lets conntrack's helper read FTP control connections, so that NAT
@@ -168,4 +169,30 @@ func TestForwardOutlastsTimeouts(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	t.Error("the connection that is over stays on the fast path")
+}
+
+// TestBenchReadsTheFastPath: a bench on the router has the fast path's counters
+// in its Result.
+func TestBenchReadsTheFastPath(t *testing.T) {
+	r := newRouter(t)
+	r.up(t)
+	p, err := r.outside.Namespace.Start(t.Context(), os.Args[0], "serve", "stream", "-q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	if _, err := p.Await(t.Context(), "netperf"); err != nil {
+		t.Fatal(err)
+	}
+	out := r.do(t, r.box, os.Args[0], "bench", "tcp", "10.2.0.2", "--time", "300ms", "--meter", "fastpath", "--json")
+	got, err := result.Decode(strings.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range got.Readings {
+		if n, ok := result.Sum(x.Values, result.FastPathPackets); ok && n > 0 {
+			return
+		}
+	}
+	t.Errorf("no packets of the fast path in the readings: %+v", got.Gaps)
 }
