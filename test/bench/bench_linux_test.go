@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,7 @@ import (
 var (
 	rounds = flag.Int("rounds", 5, "rounds of every transfer; the medians are shown")
 	binary = flag.String("linerate", "", "measure this `program` instead of building ours")
+	before = flag.String("before", "", "also measure this `program`, an earlier linerate")
 	only   = flag.String("only", "", "measure only rows whose text, such as \"FTPS put to tmpfs vsftpd\", matches this `regexp`")
 )
 
@@ -36,7 +38,16 @@ type figures map[key]sample
 // measures once, whatever b.N is.
 func BenchmarkFTP(b *testing.B) {
 	r := newRig(b)
-	kernel, disk, memory := r.kernel(), r.linerate(false), r.linerate(true)
+	kernel, ours := r.kernel(), []*server{r.linerate(false), r.linerate(true)}
+	ourBin := r.bin
+	if *before != "" {
+		r.bin = *before
+		for _, memory := range []bool{false, true} {
+			s := r.linerate(memory)
+			s.name = "before" + strings.TrimPrefix(s.name, "linerate")
+			ours = append(ours, s)
+		}
+	}
 	var peers []*server
 	for _, name := range testnet.FTPServers() {
 		peers = append(peers, r.peer(name))
@@ -53,7 +64,7 @@ func BenchmarkFTP(b *testing.B) {
 	f := figures{}
 	for _, secure := range []bool{false, true} {
 		for _, put := range []bool{false, true} {
-			rows := slices.DeleteFunc(loads(kernel, disk, memory, peers, put, secure), func(l *load) bool { return !pattern.MatchString(l.String()) })
+			rows := slices.DeleteFunc(loads(kernel, ours, peers, put, secure), func(l *load) bool { return !pattern.MatchString(l.String()) })
 			for _, streams := range []int{1, 8} {
 				measure(r, f, rows, streams)
 			}
@@ -65,6 +76,7 @@ func BenchmarkFTP(b *testing.B) {
 	if *only != "" {
 		return // bars need all
 	}
+	r.bin = ourBin
 	sessions := r.sessions(peers)
 	for _, line := range bars(f, sessions, peers) {
 		fmt.Println(line)

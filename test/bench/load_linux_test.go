@@ -176,7 +176,7 @@ func (discard) Discard(int64)               {}
 
 // loads are the rows for a direction: first the kernel's limits, then ours,
 // then the peers.
-func loads(kernel, disk, memory *server, peers []*server, put, secure bool) []*load {
+func loads(kernel *server, ours, peers []*server, put, secure bool) []*load {
 	fromRoot := func(_ int, size int64) string { return fileOf(size) }
 	to := func(s *server, dir string) func(int, int64) string {
 		return func(stream int, _ int64) string { return path.Join(dir, s.upload(stream)) }
@@ -193,9 +193,12 @@ func loads(kernel, disk, memory *server, peers []*server, put, secure bool) []*l
 			add(kernel, "put to memory", "mapped", nil)
 			add(kernel, "put to tmpfs", "splice", nil)
 		}
-		add(memory, "put to sink", "", to(memory, "/sink"))
-		add(memory, "put to memory", "", to(memory, ""))
-		add(disk, "put to tmpfs", "", to(disk, ""))
+		for i := 0; i < len(ours); i += 2 { // disk, memory
+			disk, memory := ours[i], ours[i+1]
+			add(memory, "put to sink", "", to(memory, "/sink"))
+			add(memory, "put to memory", "", to(memory, ""))
+			add(disk, "put to tmpfs", "", to(disk, ""))
+		}
 		for _, p := range peers {
 			add(p, "put to tmpfs", "", to(p, ""))
 		}
@@ -203,8 +206,10 @@ func loads(kernel, disk, memory *server, peers []*server, put, secure bool) []*l
 		if !secure {
 			add(kernel, "get from tmpfs", "sendfile", nil)
 		}
-		add(memory, "get zeros", "", zero)
-		add(disk, "get from tmpfs", "", fromRoot)
+		for i := 0; i < len(ours); i += 2 {
+			add(ours[i+1], "get zeros", "", zero)
+			add(ours[i], "get from tmpfs", "", fromRoot)
+		}
 		for _, p := range peers {
 			add(p, "get from tmpfs", "", fromRoot)
 		}

@@ -20,7 +20,11 @@ type Network interface {
 type hostNetwork struct{ knobs data.Knobs }
 
 func (n hostNetwork) Listen(ctx context.Context, local netip.AddrPort) (net.Listener, error) {
-	return (&net.ListenConfig{Control: n.knobs.Control}).Listen(ctx, "tcp", local.String())
+	// Neither keep-alive, for Timeouts.Stall says when a transfer has ended, nor
+	// Go's MPTCP, which no FTP client asks for: each costs a transfer system calls.
+	l := net.ListenConfig{Control: n.knobs.Control, KeepAlive: -1}
+	l.SetMultipathTCP(false)
+	return l.Listen(ctx, "tcp", local.String())
 }
 
 func (n hostNetwork) Dial(ctx context.Context, local netip.Addr, to netip.AddrPort) (net.Conn, error) {

@@ -81,6 +81,7 @@ type Server struct {
 	ports    portPool
 	counters counters
 	buffers  sync.Pool // of *[]byte, for replies
+	threads  *data.Threads
 
 	users  atomic.Pointer[Authenticator]
 	nextID atomic.Int64
@@ -92,6 +93,10 @@ type Server struct {
 	perUser  map[string]*userState
 	idle     *sync.Cond // signalled when a session ends
 }
+
+// waitingThreads is how many transfers at a time may each have a thread: more
+// streams than fill any link, and fewer than anybody notices.
+const waitingThreads = 64
 
 // New returns a Server for cfg.
 func New(cfg Config) *Server {
@@ -105,8 +110,8 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Log, commands: commandTable(), ports: portPool{PortRange: cfg.Ports, network: cfg.Network},
-		buffers:  sync.Pool{New: func() any { b := make([]byte, 0, 512); return &b }},
-		sessions: map[*session]struct{}{}, perPeer: map[netip.Addr]int{}, perUser: map[string]*userState{},
+		buffers: sync.Pool{New: func() any { b := make([]byte, 0, 512); return &b }},
+		threads: data.NewThreads(waitingThreads), sessions: map[*session]struct{}{}, perPeer: map[netip.Addr]int{}, perUser: map[string]*userState{},
 	}
 	s.idle = sync.NewCond(&s.mu)
 	s.SetUsers(cfg.Users)

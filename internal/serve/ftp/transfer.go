@@ -93,7 +93,7 @@ func (x *session) openAndMove(ctx context.Context, t *transfer, move mover) (ope
 		c = newDeflateConn(c)
 	}
 	t.stats, err = move(ctx, c, data.Options{
-		Knobs: x.srv.cfg.Knobs, Limit: x.limit, Stall: x.srv.cfg.Timeouts.Stall, Moved: &t.moved,
+		Knobs: x.srv.cfg.Knobs, Limit: x.limit, Stall: x.srv.cfg.Timeouts.Stall, Moved: &t.moved, Threads: x.srv.threads,
 	})
 	return true, err
 }

@@ -37,6 +37,9 @@ type Options struct {
 	Limit *Limiter
 	// Stall ends a transfer that moves nothing for so long; 0 never does.
 	Stall time.Duration
+	// Threads lets the transfer wait in the kernel where one is free. The
+	// transfer then closes the TCP connection at its end.
+	Threads *Threads
 	// Moved, if set, is added to as bytes move, for who watches.
 	Moved *atomic.Int64
 }
@@ -74,7 +77,7 @@ func Send(ctx context.Context, c net.Conn, r io.Reader, o Options) (Stats, error
 	t := begin(ctx, c, o)
 	err := t.send(r)
 	if err == nil {
-		err = closeWrite(c)
+		err = closeWrite(t.conn)
 	}
 	return t.end(err)
 }
@@ -85,7 +88,7 @@ func Recv(ctx context.Context, w io.Writer, c net.Conn, o Options) (Stats, error
 	t := begin(ctx, c, o)
 	err := t.recv(w)
 	if _, ok := c.(*TLSConn); ok && err == nil {
-		_ = closeWrite(c) // the peer may be gone already, and has sent all
+		_ = closeWrite(t.conn) // the peer may be gone already, and has sent all
 	}
 	return t.end(err)
 }

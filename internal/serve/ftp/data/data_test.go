@@ -17,6 +17,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,10 +100,14 @@ func diskStore(t *testing.T, o disk.Options) store.Store {
 
 var lengths = []int{0, 1, 511, 65_537, 3<<20 + 17}
 
+// threads lets one transfer at a time leave the poller.
+var threads = NewThreads(1)
+
 var knobs = map[string]Options{
 	"fastest": {}, "copied": {Knobs: Knobs{Copy: true}},
 	"small steps": {Knobs: Knobs{SendSize: 512, Yield: true, SendBuffer: 1 << 17, ReceiveBuffer: 1 << 17, ReceiveLimit: 8192}},
 	"paced":       {Limit: NewLimiter(400 << 20), Stall: time.Minute},
+	"threads":     {Threads: threads},
 }
 
 func fill(t *testing.T, s store.Store, name string, b []byte) {
@@ -380,8 +385,12 @@ func TestLarge(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	for name, s := range map[string]store.Store{"disk": diskStore(t, disk.Options{}), "memory": memoryStore(t, 64<<20)} {
+	for name, s := range map[string]store.Store{"disk": diskStore(t, disk.Options{}), "memory": memoryStore(t, 64<<20), "disk, threads": diskStore(t, disk.Options{}), "memory, threads": memoryStore(t, 64<<20)} {
 		t.Run(name, func(t *testing.T) {
+			var threads *Threads
+			if strings.HasSuffix(name, "threads") {
+				threads = NewThreads(1)
+			}
 			why := errors.New("ABOR")
 			fill(t, s, "/f", storetest.Bytes(32<<20))
 			r, err := s.Open(t.Context(), "/f", 0)
@@ -392,7 +401,7 @@ func TestCancel(t *testing.T) {
 			a, b := pair(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() { io.CopyN(io.Discard, b, 1<<20); cancel(why) }() // then it reads no more
-			st, err := Send(ctx, a, r, Options{})
+			st, err := Send(ctx, a, r, Options{Threads: threads})
 			if !errors.Is(err, why) || st.Bytes < 1<<20 {
 				t.Errorf("sent %d bytes: %v", st.Bytes, err)
 			}
@@ -412,7 +421,7 @@ func TestCancel(t *testing.T) {
 				}
 				cancel(why)
 			}()
-			st, err = Recv(ctx, w, in, Options{Moved: &moved})
+			st, err = Recv(ctx, w, in, Options{Moved: &moved, Threads: threads})
 			if !errors.Is(err, why) {
 				t.Errorf("received %d bytes: %v", st.Bytes, err)
 			}
@@ -428,15 +437,17 @@ func TestCancel(t *testing.T) {
 }
 
 func TestStall(t *testing.T) {
-	a, _ := pair(t)
-	s := memoryStore(t, 1<<20)
-	w, err := s.Create(t.Context(), "/f", store.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Abort()
-	if _, err := Recv(t.Context(), w, a, Options{Stall: 20 * time.Millisecond}); !errors.Is(err, ErrStalled) {
-		t.Errorf("received: %v", err)
+	for _, threads := range []*Threads{nil, NewThreads(1)} {
+		a, _ := pair(t)
+		s := memoryStore(t, 1<<20)
+		w, err := s.Create(t.Context(), "/f", store.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		if _, err := Recv(t.Context(), w, a, Options{Stall: 20 * time.Millisecond, Threads: threads}); !errors.Is(err, ErrStalled) {
+			t.Errorf("received: %v", err)
+		}
 	}
 }
 

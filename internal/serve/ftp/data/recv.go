@@ -3,7 +3,6 @@ package data
 import (
 	"fmt"
 	"io"
-	"net"
 	"os"
 
 	"github.com/linerate/linerate/internal/serve/ftp/store"
@@ -33,10 +32,11 @@ func (t *transfer) recv(w io.Writer) error {
 	if err := t.tune(true); err != nil {
 		return err
 	}
-	tcp, plain := t.conn.(*net.TCPConn)
 	if t.opt.Copy {
 		return t.recvCopy(w)
 	}
+	t.detach()
+	tcp, plain := t.socket()
 	switch w := w.(type) {
 	case discarder:
 		if plain {

@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"syscall"
 
@@ -16,7 +15,7 @@ const discardSize = 64 << 20
 
 // recvDiscard lets the kernel drop what arrives: with MSG_TRUNC, TCP gives no
 // byte to the caller, only their number (tcp(7)).
-func (t *transfer) recvDiscard(c *net.TCPConn, w discarder) error {
+func (t *transfer) recvDiscard(c syscall.Conn, w discarder) error {
 	t.way = WayDiscard
 	src, err := c.SyscallConn()
 	if err != nil {
@@ -65,7 +64,7 @@ func await(c syscall.RawConn, call func(fd int) (int, error)) (n int, err error)
 const pipeSize = 1 << 20
 
 // recvFile moves pages from the socket into the file by way of a pipe.
-func (t *transfer) recvFile(c *net.TCPConn, w filer) error {
+func (t *transfer) recvFile(c syscall.Conn, w filer) error {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return fmt.Errorf("receive: pipe: %w", err)

@@ -2,9 +2,9 @@
 
 package data
 
-import "net"
+import "syscall"
 
-func (t *transfer) recvDiscard(_ *net.TCPConn, w discarder) error { return t.recvCopy(dropped{w}) }
+func (t *transfer) recvDiscard(_ syscall.Conn, w discarder) error { return t.recvCopy(dropped{w}) }
 
 // dropped is a discarder as a writer.
 type dropped struct{ discarder }
@@ -14,7 +14,7 @@ func (d dropped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t *transfer) recvFile(_ *net.TCPConn, w filer) error { return t.recvCopy(written{w}) }
+func (t *transfer) recvFile(_ syscall.Conn, w filer) error { return t.recvCopy(written{w}) }
 
 // written is a filer as a writer.
 type written struct{ filer }

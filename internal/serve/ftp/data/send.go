@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net"
 	"os"
 	"sync"
 
@@ -23,25 +22,33 @@ func (t *transfer) send(r io.Reader) error {
 	if err := t.tune(false); err != nil {
 		return err
 	}
-	if extents := extentsOf(r); extents != nil && !t.opt.Copy {
-		switch c := t.conn.(type) {
-		case *net.TCPConn:
-			t.way = WaySendfile
-			return t.sendExtents(c, extents)
-		case *TLSConn:
-			if tcp, err := c.toKernel(); err == nil {
-				t.way = WayKernelTLS
-				err := t.sendExtents(tcp, extents)
-				c.gather.kernel.payload = t.bytes.Load()
-				return err
-			}
-		case io.ReaderFrom:
-			if t.opt.SendSize == 0 && t.opt.Limit == nil {
-				t.way = WayLent
-				return t.sendSections(c, extents)
-			}
+	extents := extentsOf(r)
+	if extents == nil || t.opt.Copy {
+		t.detach()
+		return t.sendRead(r)
+	}
+	if c, ok := t.conn.(*TLSConn); ok {
+		if tcp, err := c.toKernel(); err == nil {
+			t.way = WayKernelTLS
+			err := t.sendExtents(tcp, extents)
+			c.gather.kernel.payload = t.bytes.Load()
+			return err
 		}
 	}
+	t.detach()
+	if c, ok := t.socket(); ok {
+		t.way = WaySendfile
+		return t.sendExtents(c, extents)
+	}
+	if c, ok := t.conn.(io.ReaderFrom); ok && t.opt.SendSize == 0 && t.opt.Limit == nil {
+		t.way = WayLent
+		return t.sendSections(c, extents)
+	}
+	return t.sendRead(r)
+}
+
+// sendRead sends what has to be read first.
+func (t *transfer) sendRead(r io.Reader) error {
 	if lent, ok := r.(io.WriterTo); ok && !t.opt.Copy {
 		if _, file := r.(*os.File); !file {
 			t.way = WayMapped

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net"
 	"syscall"
 	"time"
 
@@ -14,28 +13,33 @@ import (
 	"github.com/linerate/linerate/internal/serve/ftp/store"
 )
 
-// sendfileSize bounds one sendfile(2), so that progress shows; a call takes
-// what fits into the send buffer anyway.
-const sendfileSize = 16 << 20
+// sendfileSize bounds one sendfile(2), so that progress shows. Out of the
+// poller, where acknowledgements show it, what bounds it is what one call can
+// take.
+const sendfileSize, sendfileMost = 16 << 20, 1 << 30
 
 // sendExtents sends ranges of files inside the kernel.
-func (t *transfer) sendExtents(c *net.TCPConn, extents iter.Seq[store.Extent]) error {
+func (t *transfer) sendExtents(c syscall.Conn, extents iter.Seq[store.Extent]) error {
 	dst, err := c.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
-	undo, err := patient(dst)
-	if err != nil {
-		return fmt.Errorf("send: %w", err)
+	most := int64(sendfileMost)
+	if !t.watchAcknowledged() {
+		most = sendfileSize
+		undo, err := patient(dst)
+		if err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+		defer undo()
 	}
-	defer undo()
 	for e := range extents {
 		src, err := e.File.SyscallConn()
 		if err != nil {
 			return fmt.Errorf("read from the store: %w", err)
 		}
 		var serr error
-		if err := src.Control(func(fd uintptr) { serr = t.sendfile(dst, int(fd), e) }); err != nil {
+		if err := src.Control(func(fd uintptr) { serr = t.sendfile(dst, int(fd), e, most) }); err != nil {
 			return fmt.Errorf("read from the store: %w", err)
 		}
 		if serr != nil {
@@ -45,14 +49,26 @@ func (t *transfer) sendExtents(c *net.TCPConn, extents iter.Seq[store.Extent]) e
 	return nil
 }
 
+// watchAcknowledged has look see how far a transfer out of the poller has come;
+// false says that it is in there.
+func (t *transfer) watchAcknowledged() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.direct == nil {
+		return false
+	}
+	t.before = t.direct.acknowledged()
+	return true
+}
+
 // sendfile sends one range out of src. What isn't sent at once goes through
 // Go's poller, and so its deadline still holds.
-func (t *transfer) sendfile(dst syscall.RawConn, src int, e store.Extent) error {
+func (t *transfer) sendfile(dst syscall.RawConn, src int, e store.Extent, most int64) error {
 	off, end := e.Offset, e.Offset+e.Length
 	for off < end {
 		var n int
 		var serr error
-		size := t.chunk(end-off, sendfileSize, t.opt.SendSize)
+		size := t.chunk(end-off, most, t.opt.SendSize)
 		err := dst.Write(func(fd uintptr) bool {
 			for {
 				n, serr = unix.Sendfile(int(fd), src, &off, size)

@@ -3,18 +3,24 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net"
 	"runtime"
+	"syscall"
 
 	"github.com/linerate/linerate/internal/serve/ftp/store"
 )
 
 // sendExtents sends ranges of files; ReadFrom does so inside the kernel where
 // that can (TransmitFile, sendfile).
-func (t *transfer) sendExtents(c *net.TCPConn, extents iter.Seq[store.Extent]) error {
+func (t *transfer) sendExtents(s syscall.Conn, extents iter.Seq[store.Extent]) error {
+	c, ok := s.(*net.TCPConn)
+	if !ok {
+		return fmt.Errorf("send: %T: %w", s, errors.ErrUnsupported)
+	}
 	for e := range extents {
 		if _, err := e.File.Seek(e.Offset, io.SeekStart); err != nil {
 			return fmt.Errorf("read from the store: %w", err)

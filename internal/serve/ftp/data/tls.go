@@ -194,6 +194,15 @@ func (g *gather) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// below changes the connection below TLS for c, of the same socket.
+func (g *gather) below(c net.Conn) {
+	g.wmu.Lock()
+	defer g.wmu.Unlock()
+	g.rmu.Lock()
+	defer g.rmu.Unlock()
+	g.Conn = c
+}
+
 // free gives the buffers back, once the connection is closed and so nothing
 // waits in it any more.
 func (g *gather) free() {

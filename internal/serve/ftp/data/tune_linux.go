@@ -65,7 +65,7 @@ func (t *transfer) tuneSocket(c *net.TCPConn, receiving bool) error {
 
 // lowWater returns the SO_RCVLOWAT in use; 0 for none.
 func (t *transfer) lowWater() int {
-	_, plain := t.conn.(*net.TCPConn)
+	_, plain := t.socket()
 	switch {
 	case !plain:
 		// A TLS peer may say close_notify and wait for ours before it sends
@@ -83,7 +83,7 @@ func (t *transfer) lowWater() int {
 // is there, or puts it back.
 func (t *transfer) setEager(eager bool) {
 	n := t.lowWater()
-	c, ok := netConn(t.conn).(*net.TCPConn)
+	c, ok := netConn(t.conn).(syscall.Conn)
 	if n <= 1 || !t.receiving || !ok {
 		return
 	}
