@@ -523,7 +523,7 @@ func TestBidirectionalClose(t *testing.T) {
 		go func() {
 			time.Sleep(50 * time.Millisecond) // the receiver waits by now
 			_, err := b.Write(make([]byte, n))
-			err = errors.Join(err, b.Conn.CloseWrite(), b.Flush()) // close_notify, no FIN
+			err = errors.Join(err, b.closeNotify()) // no FIN
 			if _, rerr := b.Read(make([]byte, 1)); rerr != io.EOF {
 				err = errors.Join(err, fmt.Errorf("instead of close_notify: %w", rerr))
 			}

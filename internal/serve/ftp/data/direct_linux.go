@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"net"
 	"os"
 	"sync"
@@ -28,7 +29,12 @@ func (t *transfer) detach() {
 	if o.Threads == nil || o.Copy || o.Limit != nil || o.SendSize > 0 || o.ReceiveLimit > 0 || o.Yield {
 		return // what cuts a transfer up makes many short waits
 	}
-	tcp, ok := netConn(t.conn).(*net.TCPConn)
+	c := t.conn
+	secure, ok := c.(*TLSConn)
+	if ok {
+		c = secure.NetConn()
+	}
+	tcp, ok := c.(*net.TCPConn) // nothing but TLS may lie on top
 	if !ok || !o.Threads.take() {
 		return
 	}
@@ -45,12 +51,16 @@ func (t *transfer) detach() {
 	}
 	tcp.Close() // our descriptor keeps the socket
 	t.direct = d
-	if s, ok := t.conn.(*TLSConn); ok {
-		s.gather.below(d)
+	if secure != nil {
+		secure.gather.below(d)
 	} else {
 		t.conn = d
 	}
 }
+
+// breath is how long a receive waits before it gives what has come: below the
+// low water mark, it would wait on.
+const breath = 100 * time.Millisecond
 
 func newDirect(c *net.TCPConn) (*direct, error) {
 	rc, err := c.SyscallConn()
@@ -60,6 +70,8 @@ func newDirect(c *net.TCPConn) (*direct, error) {
 	fd := -1
 	cerr := rc.Control(func(old uintptr) {
 		if fd, err = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			wait := unix.NsecToTimeval(breath.Nanoseconds())
+			_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait)
 			err = unix.SetNonblock(fd, false) // of both, before os.NewFile looks
 		}
 	})
@@ -76,6 +88,16 @@ func newDirect(c *net.TCPConn) (*direct, error) {
 	d := &direct{File: os.NewFile(uintptr(fd), "data connection"), local: c.LocalAddr(), remote: c.RemoteAddr()}
 	d.raw, err = d.File.SyscallConn()
 	return d, err // the file is not closed, so there is none
+}
+
+// Read implements io.Reader.
+func (d *direct) Read(p []byte) (int, error) {
+	for {
+		n, err := d.File.Read(p)
+		if !errors.Is(err, unix.EAGAIN) {
+			return n, err
+		}
+	}
 }
 
 func (d *direct) LocalAddr() net.Addr                   { return d.local }

@@ -29,32 +29,38 @@ const (
 // errNoKernelTLS says that crypto/tls goes on sending.
 var errNoKernelTLS = errors.New("no kernel TLS here")
 
-// errKernelSends refuses what crypto/tls would still send: under the sequence
-// number of a record that the kernel sends, it would give the key away.
-var errKernelSends = errors.New("the kernel sends on this TLS connection")
+// errTakenOver refuses what crypto/tls would still send: under the sequence
+// number of a record that the kernel or we send, it would give the key away.
+var errTakenOver = errors.New("crypto/tls no longer sends on this TLS connection")
 
-// writeSecret keeps the traffic secret of our own direction. crypto/tls tells
-// it in one way only, as lines of a key log (RFC 9850), which it gives to
-// Write.
-type writeSecret struct {
-	label  string
-	secret []byte
+// secrets keeps the traffic secrets of both directions. crypto/tls tells them
+// in one way only, as lines of a key log (RFC 9850), which it gives to Write.
+type secrets struct {
+	own, peer   string // labels
+	write, read []byte // nil: not told (TLS 1.2) or forgotten
 }
 
-func (s *writeSecret) Write(line []byte) (int, error) {
-	if f := bytes.Fields(line); len(f) == 3 && string(f[0]) == s.label {
-		s.forget()
-		s.secret = make([]byte, hex.DecodedLen(len(f[2])))
-		if _, err := hex.Decode(s.secret, f[2]); err != nil {
-			s.forget()
+func (s *secrets) Write(line []byte) (int, error) {
+	f := bytes.Fields(line)
+	if len(f) != 3 {
+		return len(line), nil
+	}
+	for label, secret := range map[string]*[]byte{s.own: &s.write, s.peer: &s.read} {
+		if string(f[0]) != label {
+			continue
+		}
+		b := make([]byte, hex.DecodedLen(len(f[2])))
+		if _, err := hex.Decode(b, f[2]); err == nil {
+			*secret = b
 		}
 	}
 	return len(line), nil
 }
 
-func (s *writeSecret) forget() {
-	clear(s.secret)
-	s.secret = nil
+// forget clears a secret.
+func forget(secret *[]byte) {
+	clear(*secret)
+	*secret = nil
 }
 
 // trafficKey protects the records of one direction.
@@ -147,6 +153,20 @@ func (k *trafficKey) forget() {
 	clear(k.iv)
 }
 
+// writeKey returns the key of our own direction where crypto/tls has sent
+// nothing under it but what the handshake did. The caller holds wmu.
+func (t *TLSConn) writeKey() (*trafficKey, error) {
+	g := t.gather
+	if g.used || g.secrets.write == nil {
+		return nil, errNoKernelTLS
+	}
+	k, err := deriveTrafficKey(t.ConnectionState().CipherSuite, g.secrets.write)
+	if err != nil {
+		return nil, err
+	}
+	return k, k.count(g.handshake)
+}
+
 // toKernel hands sending on t over to the kernel and returns the socket, which
 // from now on takes what is to be encrypted. An error says that nothing has
 // changed: crypto/tls goes on.
@@ -154,19 +174,15 @@ func (t *TLSConn) toKernel() (*net.TCPConn, error) {
 	g := t.gather
 	g.wmu.Lock()
 	defer g.wmu.Unlock()
-	defer g.secret.forget()
 	tcp, ok := g.Conn.(*net.TCPConn)
-	if !ok || g.used || g.secret.secret == nil {
+	if !ok || !kernelTLS {
 		return nil, errNoKernelTLS
 	}
-	k, err := deriveTrafficKey(t.ConnectionState().CipherSuite, g.secret.secret)
+	k, err := t.writeKey()
 	if err != nil {
 		return nil, err
 	}
 	defer k.forget()
-	if err := k.count(g.handshake); err != nil {
-		return nil, err
-	}
 	if g.kernel, err = newKernelSender(tcp, k); err != nil {
 		return nil, err
 	}

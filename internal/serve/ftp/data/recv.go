@@ -134,9 +134,17 @@ func (t *transfer) received(n int, err error) (done bool, _ error) {
 
 // recvCopy receives into a buffer and writes that.
 func (t *transfer) recvCopy(w io.Writer) error {
-	p := buffers.Get().(*[copySize]byte)
-	defer buffers.Put(p)
-	b := p[:t.chunk(copySize, copySize, t.opt.ReceiveLimit)]
+	var b []byte
+	if _, ok := t.conn.(*TLSConn); ok { // as many records as are read ahead
+		p := gatherBuffers.Get().(*[gatherSize]byte)
+		defer gatherBuffers.Put(p)
+		b = p[:]
+	} else {
+		p := buffers.Get().(*[copySize]byte)
+		defer buffers.Put(p)
+		b = p[:]
+	}
+	b = b[:t.chunk(int64(len(b)), int64(len(b)), t.opt.ReceiveLimit)]
 	for {
 		n, err := t.conn.Read(b)
 		if n > 0 {

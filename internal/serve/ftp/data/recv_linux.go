@@ -23,7 +23,7 @@ func (t *transfer) recvDiscard(c syscall.Conn, w discarder) error {
 	}
 	size := t.chunk(discardSize, discardSize, t.opt.ReceiveLimit)
 	for {
-		n, err := await(src, func(fd int) (int, error) {
+		n, err := t.await(src, func(fd int) (int, error) {
 			n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(size), unix.MSG_TRUNC, 0, 0)
 			if errno != 0 {
 				return 0, errno
@@ -44,12 +44,13 @@ func (t *transfer) recvDiscard(c syscall.Conn, w discarder) error {
 }
 
 // await does call as often as it takes to get past "not yet" and interrupts;
-// Go's poller waits, and so its deadline holds.
-func await(c syscall.RawConn, call func(fd int) (int, error)) (n int, err error) {
+// Go's poller waits, and so its deadline holds. Out of the poller call has
+// waited itself.
+func (t *transfer) await(c syscall.RawConn, call func(fd int) (int, error)) (n int, err error) {
 	perr := c.Read(func(fd uintptr) bool {
 		for {
 			n, err = call(int(fd))
-			if err != unix.EINTR {
+			if err != unix.EINTR && (err != unix.EAGAIN || t.direct == nil) {
 				return err != unix.EAGAIN
 			}
 		}
@@ -93,7 +94,7 @@ func (t *transfer) recvFile(c syscall.Conn, w filer) error {
 func (t *transfer) splice(src syscall.RawConn, pipe [2]int, dst int, w filer) error {
 	size := t.chunk(pipeSize, pipeSize, t.opt.ReceiveLimit)
 	for {
-		n, err := await(src, func(fd int) (int, error) {
+		n, err := t.await(src, func(fd int) (int, error) {
 			n, err := unix.Splice(fd, nil, pipe[1], nil, size, unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
 			return int(n), err
 		})

@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"crypto/fips140"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -14,33 +15,35 @@ import (
 // TLSConn is a TLS data connection, made by TLSServer or TLSClient. A TLS
 // record holds 16 KiB at most (RFC 8446 5.1); here records are gathered into
 // large writes and read ahead in large reads, for a system call per record
-// costs more than its encryption. After the handshake, what Write took is only
+// costs more than its encryption; under TLS 1.3 they are made and opened where
+// the payload comes from and goes to, which spares crypto/tls's copies. After the handshake, what Write took is only
 // sure to be on its way after Flush or CloseWrite. Files are sent by the
 // kernel's TLS, where it has that.
 type TLSConn struct {
 	*tls.Conn
 	gather *gather
+	server bool
 }
 
 // TLSServer does the handshake as the server over c. It fails when ctx ends.
 // It uses a clone of conf: what should resume sessions of another connection
 // needs WrapSession, UnwrapSession or SetSessionTicketKeys.
 func TLSServer(ctx context.Context, c net.Conn, conf *tls.Config) (*TLSConn, error) {
-	return secure(ctx, c, conf, tls.Server, "SERVER_TRAFFIC_SECRET_0")
+	return secure(ctx, c, conf, tls.Server, secrets{own: "SERVER_TRAFFIC_SECRET_0", peer: "CLIENT_TRAFFIC_SECRET_0"})
 }
 
 // TLSClient does the handshake as the client over c. It fails when ctx ends.
 func TLSClient(ctx context.Context, c net.Conn, conf *tls.Config) (*TLSConn, error) {
-	return secure(ctx, c, conf, tls.Client, "CLIENT_TRAFFIC_SECRET_0")
+	return secure(ctx, c, conf, tls.Client, secrets{own: "CLIENT_TRAFFIC_SECRET_0", peer: "SERVER_TRAFFIC_SECRET_0"})
 }
 
-func secure(ctx context.Context, c net.Conn, conf *tls.Config, side func(net.Conn, *tls.Config) *tls.Conn, label string) (*TLSConn, error) {
-	g := &gather{Conn: c, secret: writeSecret{label: label}}
-	if kernelTLS && conf.KeyLogWriter == nil { // else the secret is the caller's
+func secure(ctx context.Context, c net.Conn, conf *tls.Config, side func(net.Conn, *tls.Config) *tls.Conn, s secrets) (*TLSConn, error) {
+	g := &gather{Conn: c, secrets: s}
+	if conf.KeyLogWriter == nil && !fips140.Enabled() { // else the secrets are the caller's, or the module's
 		conf = conf.Clone()
-		conf.KeyLogWriter = &g.secret
+		conf.KeyLogWriter = &g.secrets
 	}
-	t := &TLSConn{side(g, conf), g}
+	t := &TLSConn{side(g, conf), g, s.own[0] == 'S'}
 	if err := t.HandshakeContext(ctx); err != nil {
 		g.free()
 		return nil, err
@@ -73,6 +76,9 @@ func (t *TLSConn) closeNotify() error {
 	if k := t.gather.kernel; k != nil {
 		return k.closeNotify()
 	}
+	if done, err := t.gather.closeRecords(); done {
+		return err
+	}
 	return errors.Join(t.Conn.CloseWrite(), t.gather.flush())
 }
 
@@ -101,14 +107,24 @@ type gather struct {
 	w   []byte // gathered; nil until start and after free
 	wb  *[gatherSize]byte
 
-	secret    writeSecret
+	secrets   secrets
 	handshake []byte        // sent before start
 	used      bool          // crypto/tls has sent since
 	kernel    *kernelSender // sends instead of crypto/tls, once set
+	out       *records      // makes records instead of crypto/tls, once set
+	ending    bool          // it has made close_notify
 
-	rmu sync.Mutex
-	r   []byte // read ahead
-	rb  *[gatherSize]byte
+	rmu    sync.Mutex
+	r      []byte // read ahead
+	rb     *[gatherSize]byte
+	left   int      // bytes to come of the record that crypto/tls is reading
+	begun  bool     // the handshake is over
+	given  uint64   // records that crypto/tls has begun to read since
+	taken  bool     // crypto/tls has given what it read of content
+	in     *records // opens records instead of crypto/tls, once set
+	rest   []byte   // opened and not yet taken
+	rested []byte   // what rest is part of
+	ended  error    // why there is no more
 }
 
 // SetWriteDeadline ignores crypto/tls, which lets the deadline pass after
@@ -131,18 +147,19 @@ func (g *gather) start() {
 	defer g.wmu.Unlock()
 	g.wb = gatherBuffers.Get().(*[gatherSize]byte)
 	g.w = g.wb[:0]
+	g.rmu.Lock()
+	defer g.rmu.Unlock()
+	g.begun = true
 }
 
 func (g *gather) Write(p []byte) (int, error) {
 	g.wmu.Lock()
 	defer g.wmu.Unlock()
 	switch {
-	case g.kernel != nil:
-		return 0, errKernelSends
+	case g.kernel != nil || g.out != nil:
+		return 0, errTakenOver
 	case g.wb == nil:
-		if kernelTLS {
-			g.handshake = append(g.handshake, p...)
-		}
+		g.handshake = append(g.handshake, p...)
 		return g.Conn.Write(p)
 	}
 	g.used = true
@@ -173,25 +190,48 @@ func (g *gather) flushLocked() error {
 	return err
 }
 
+// Read gives crypto/tls one record at a time, so that the next can be opened by
+// us.
 func (g *gather) Read(p []byte) (int, error) {
 	g.rmu.Lock()
 	defer g.rmu.Unlock()
-	if len(g.r) == 0 {
-		if g.rb == nil {
-			g.rb = gatherBuffers.Get().(*[gatherSize]byte)
-		}
-		n, err := g.Conn.Read(g.rb[:])
-		if n == 0 {
-			if err == io.EOF {
-				err = errTruncated
-			}
+	if g.left == 0 {
+		if err := g.ahead(recordHeader); err != nil {
 			return 0, err
 		}
-		g.r = g.rb[:n]
+		g.left = recordSize(g.r)
+		if g.begun {
+			g.given++
+		}
+	} else if err := g.ahead(1); err != nil {
+		return 0, err
 	}
-	n := copy(p, g.r)
+	n := copy(p, g.r[:min(len(g.r), g.left)])
 	g.r = g.r[n:]
+	g.left -= n
 	return n, nil
+}
+
+// ahead sees to it that n bytes are read ahead.
+func (g *gather) ahead(n int) error {
+	if g.rb == nil {
+		g.rb = gatherBuffers.Get().(*[gatherSize]byte)
+	}
+	if len(g.r) < n && cap(g.r) < gatherSize {
+		g.r = g.rb[:copy(g.rb[:], g.r)]
+	}
+	for len(g.r) < n {
+		m, err := g.Conn.Read(g.rb[len(g.r):])
+		g.r = g.rb[:len(g.r)+m]
+		if m > 0 {
+			continue
+		}
+		if err == io.EOF {
+			err = errTruncated
+		}
+		return err
+	}
+	return nil
 }
 
 // below changes the connection below TLS for c, of the same socket.
@@ -207,13 +247,16 @@ func (g *gather) below(c net.Conn) {
 // waits in it any more.
 func (g *gather) free() {
 	g.wmu.Lock()
-	g.secret.forget()
+	forget(&g.secrets.write)
+	g.out = nil
 	if g.wb != nil {
 		gatherBuffers.Put(g.wb)
 		g.w, g.wb = nil, nil
 	}
 	g.wmu.Unlock()
 	g.rmu.Lock()
+	forget(&g.secrets.read)
+	g.in, g.rest, g.rested, g.ended = nil, nil, nil, net.ErrClosed
 	if g.rb != nil {
 		gatherBuffers.Put(g.rb)
 		g.r, g.rb = nil, nil
