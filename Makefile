@@ -54,6 +54,7 @@ interop:
 # What needs another kernel, in a QEMU guest; the first run fetches that kernel.
 lab:
 	sh test/lab.sh
+	sh test/lab-nic.sh
 
 bench:
 	sh test/bench.sh

@@ -283,7 +283,7 @@ func TestTuneAutoGathersDatagrams(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := l.a.Run(t.Context(), self, "tune", "auto", "--state", t.TempDir(), "--peer-netns", fmt.Sprintf("/proc/%d/ns/net", l.server.PID()), "--json",
-		"--time", "500ms", "--confirm-within", "1s", "--steps", "2", "udp://"+l.target, "--rate", "25kpps", "-l", "64", "--no-offload")
+		"--time", "400ms", "--confirm-within", "500ms", "--pairs", "3", "--steps", "4", "udp://"+l.target, "--rate", "25kpps", "-l", "64", "--no-offload")
 	var r result.Result
 	if err != nil || json.NewDecoder(strings.NewReader(out[max(strings.Index(out, "{"), 0):])).Decode(&r) != nil {
 		t.Fatalf("%v: %s", err, out[:min(len(out), 2000)])

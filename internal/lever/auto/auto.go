@@ -41,9 +41,6 @@ type Loop struct {
 	// fewer where the first ones leave no doubt.
 	Pairs int
 	Steps int // changes to try at most; 0: DefaultSteps
-	// Planned are the changes to try instead of what Explain names; each is
-	// kept whatever it brings, as a ladder is climbed for its own sake.
-	Planned []Step
 	// Watch is told of each trial that is done and each step that is decided;
 	// nil: nobody is.
 	Watch func(Event)
@@ -104,7 +101,7 @@ func (s *session) climb(ctx context.Context) (ending, error) {
 		return "", err
 	}
 	for n := 1; n <= s.Steps; n++ {
-		step, why := s.next(ctx, n)
+		step, why := s.next(ctx)
 		if step == nil {
 			return why, nil
 		}
@@ -134,15 +131,9 @@ func (s *session) asFound(ctx context.Context) ([]result.Trial, error) {
 	return trials, nil
 }
 
-// next chooses the change to try: the planned one, or the first applicable
-// lever of the first finding that has one.
-func (s *session) next(ctx context.Context, n int) (*Step, ending) {
-	if s.Planned != nil {
-		if n > len(s.Planned) {
-			return nil, "every planned step was climbed"
-		}
-		return &s.Planned[n-1], ""
-	}
+// next chooses the change to try: the first applicable lever of the first finding
+// that has one.
+func (s *session) next(ctx context.Context) (*Step, ending) {
 	fs := s.Explain(&result.Result{Trials: s.now, Ends: s.r.Ends, Workload: s.r.Workload})
 	for i := range fs {
 		fs[i].Trial = s.now[0].Name
@@ -189,7 +180,7 @@ func (s *session) try(ctx context.Context, n int, step Step) (err error) {
 			err = errors.Join(err, s.back(context.WithoutCancel(ctx), step, in))
 		}
 	}()
-	for k := 0; k < s.Pairs || s.Planned == nil && Promising(pairs, s.floor); k++ {
+	for k := 0; k < s.Pairs || Promising(pairs, s.floor); k++ {
 		var p Pair
 		for _, side := range order(k) {
 			if side == sideAfter && in == 0 {
@@ -218,14 +209,11 @@ func (s *session) try(ctx context.Context, n int, step Step) (err error) {
 			in = 0
 			return s.refuse(ctx, n, first, step, left, err)
 		}
-		if pairs = append(pairs, p); s.Planned == nil && Settled(pairs, s.floor) {
+		if pairs = append(pairs, p); Settled(pairs, s.floor) {
 			break // more pairs would not change the verdict
 		}
 	}
 	d := Decide(pairs, s.floor)
-	if s.Planned != nil {
-		d.Keep, d.Why = true, "planned"
-	}
 	switch {
 	case d.Keep && in == 0: // the last pair ended without it
 		if in, err = s.turn(ctx, step); err != nil {
