@@ -28,6 +28,9 @@ func (s *sender) captured(c *connection, p *frame.Packet, scale uint8, t int64, 
 		}
 		s.next = pos
 	}
+	if s.unstamped != nil {
+		s.unstamped.opening.answered(s, pos, t)
+	}
 	if pos > s.seenUna {
 		if len(s.holes) > 0 {
 			s.loss.unseen += s.holes.acked(pos)
@@ -177,6 +180,9 @@ func (s *sender) progress(c *connection, a *ack, t int64) {
 	}
 	if a.pure {
 		s.acks.add(covered, s.full)
+		if s.unstamped != nil {
+			s.unstamped.spacing.add(a.at, covered, int64(s.full), s.loop.lastDown > s.loop.minimum()*6/5)
+		}
 	}
 	s.epoch.acked(s.una, s.next)
 	s.rate.add(t, covered, s.loop.minimum())

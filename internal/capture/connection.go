@@ -124,6 +124,9 @@ func (c *connection) packet(p *frame.Packet, side int, t int64, no uint32) {
 // newSender begins a direction with what the handshake told.
 func (c *connection) newSender(side int, p *frame.Packet) *sender {
 	s := &sender{}
+	if !c.timestamps {
+		s.unstamped = &unstamped{}
+	}
 	c.senders[side] = s
 	own, other := &c.flow.syn[side], &c.flow.syn[1-side]
 	if own.sent > 0 {

@@ -60,6 +60,9 @@ func (s *sender) fresh(c *connection, p *frame.Packet, pos, span, t int64, no ui
 			s.skipped(pos, t, no)
 		}
 	}
+	if s.unstamped != nil {
+		s.unstamped.sent(s, pos, span, t)
+	}
 	s.turns.sent(s, t, pos)
 	s.loss.silences.sent(s, t, no)
 	if n > 0 {

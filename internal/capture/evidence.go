@@ -30,6 +30,7 @@ type evidence struct {
 	constant    bool    // the window hardly varied while it stopped the sender
 	windowRate  float64 // window / median RTT
 	flightMed   float64
+	flight20    float64
 	flight80    float64
 	flightMax   float64
 	ackClocked  float64
@@ -78,6 +79,7 @@ func weigh(c *connection, side int) *evidence {
 		e.queue, e.turns = e.medRTT/e.minRTT, e.duration/e.minRTT
 	}
 	e.windows()
+	e.flight20 = s.inflight.quantile(0.2)
 	e.flightMed, e.flight80, e.flightMax = s.inflight.median(), s.inflight.quantile(0.8), float64(s.inflight.max)
 	if s.turns.bursts > 0 {
 		e.ackClocked = float64(s.turns.ackClocked) / float64(s.turns.bursts)

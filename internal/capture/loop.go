@@ -58,8 +58,11 @@ func (l *loop) minimum() int64 { return l.downMin + l.upMin }
 // median is the usual round trip. At the sender the upper half is processing
 // time, no path.
 func (l *loop) median() int64 {
-	if l.vantage() == atSender || l.up.n == 0 {
+	switch {
+	case l.vantage() == atSender:
 		return int64(l.down.median())
+	case l.up.n == 0: // known from the handshake only
+		return int64(l.down.median()) + l.upMin
 	}
 	return int64(l.down.median() + l.up.median())
 }

@@ -29,6 +29,16 @@ type scenario struct {
 	linger   time.Duration // capture longer, to see who is answered
 }
 
+// withoutStamps turns timestamps off. A full segment then carries 12 bytes more,
+// and a host that writes whole segments writes those.
+func (s scenario) withoutStamps() scenario {
+	s.noStamps = true
+	if s.truth == "tcp.sender-host" {
+		s.traffic.Write = s.traffic.Write / 1448 * 1460
+	}
+	return s
+}
+
 // draw returns a number between lo and hi, evenly on a logarithmic scale.
 func draw(r *rand.Rand, lo, hi float64) float64 {
 	return lo * math.Pow(hi/lo, r.Float64())
@@ -221,6 +231,6 @@ func (s *scenario) right(vantage, verdict string) bool {
 }
 
 func (s *scenario) String() string {
-	return fmt.Sprintf("%s: rtt %s rate %.3g/%.3g queue %d loss %.4f %+v", s.name, s.options.AB.Delay+s.options.BA.Delay,
+	return fmt.Sprintf("%s (timestamps %v): rtt %s rate %.3g/%.3g queue %d loss %.4f %+v", s.name, !s.noStamps, s.options.AB.Delay+s.options.BA.Delay,
 		s.options.AB.Rate, s.options.BA.Rate, s.options.AB.Queue, s.options.AB.Loss, s.traffic)
 }

@@ -62,6 +62,10 @@ func (x *Connection) remedy(rule string) result.Finding {
 	case "tcp.reverse-path":
 		f.Text = fmt.Sprintf("The way back is congested: acknowledgements queue for %.0f ms of the %.0f ms that the round trip grew.", 1e3*e.reverse, 1e3*(e.medRTT-e.minRTT))
 		f.Evidence = []result.Value{result.TCPQueueDelay.Of(e.reverse, "direction", "reverse"), result.TCPQueueDelay.Of(e.forward, "direction", "forward"), result.TCPACKRate.Of(e.ackRate)}
+		if !e.c.timestamps {
+			f.Text = fmt.Sprintf("The way back is congested: acknowledgements that left together come one every %.2f ms, whatever each is worth.", e.tick()*1e3)
+			f.Evidence = []result.Value{result.TCPACKRate.Of(e.ackRate), result.SegmentsPerACK.Of(e.segsACK), result.TCPRTT.Of(e.medRTT)}
+		}
 		f.Next = "give acknowledgements priority, thin them, or shape what else goes that way"
 		f.Ref = "RFC 3449"
 	case "tcp.bandwidth":

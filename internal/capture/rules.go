@@ -121,7 +121,8 @@ func application(e *evidence) float64 {
 	// A write that ends in a short segment, not sent in answer to an
 	// acknowledgement, is a write that came late, though its full segments hide
 	// part of the wait.
-	paced := all(empty/0.2, float64(e.s.short)/float64(e.s.segments)/0.025, yes(e.ackClocked < 0.75))
+	short := float64(e.s.short) / float64(e.s.segments)
+	paced := max(all(empty/0.2, short/0.025, yes(e.ackClocked < 0.75)), all(empty/0.1, short/0.05, yes(e.ackClocked < 0.85)))
 	return all(max(empty/0.5, paced), yes(e.vantage != local || mean > 0.0005), yes(!e.ownQueue()))
 }
 
@@ -135,8 +136,11 @@ func receiveWindow(e *evidence) float64 {
 }
 
 func reversePath(e *evidence) float64 {
+	if !e.c.timestamps {
+		return e.slowACKs()
+	}
 	grown := e.medRTT - e.minRTT
-	return all(yes(e.c.timestamps), (e.queue-1)/0.3, e.reverse/(grown*0.5), e.reverse/0.005)
+	return all((e.queue-1)/0.3, e.reverse/(grown*0.5), e.reverse/0.005)
 }
 
 func bandwidth(e *evidence) float64 {
@@ -209,7 +213,14 @@ func slowStart(e *evidence) float64 {
 }
 
 func sendBuffer(e *evidence) float64 {
-	return all(yes(e.s.segments >= opportunity), yes(e.growing < 0.8), e.ackClocked/0.6, yes(e.flight80 < 1.5*e.flightMed), yes(e.share[stateWindow] < 0.3), yes(e.resent < 0.001), yes(e.queue < 1.3))
+	return all(yes(e.s.segments >= opportunity), yes(e.growing < 0.8), max(e.ackClocked/0.6, yes(e.plateau())), yes(e.flight80 < 1.5*e.flightMed), yes(e.share[stateWindow] < 0.3), yes(e.resent < 0.001), yes(e.queue < 1.3))
+}
+
+// plateau reports whether the flight stayed within a segment: no pace hits the
+// same number every time. It stands in for the acknowledgements' clock where
+// nothing tells when the sender met them.
+func (e *evidence) plateau() bool {
+	return e.blind() && e.vantage != atSender && e.minRTT > 0.002 && e.flightMed >= 6*e.full && e.flight80-e.flight20 <= max(e.full, 0.04*e.flightMed)
 }
 
 func senderHost(e *evidence) float64 {

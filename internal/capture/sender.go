@@ -49,6 +49,7 @@ type sender struct {
 	crest       int64     // flight after the last new data, 0 once sampled
 	epoch       epochs
 	pending     pendingACKs
+	unstamped   *unstamped // nil with timestamps
 
 	bytes    int64 // new payload bytes
 	records  int64 // data records, retransmissions too
