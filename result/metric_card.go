@@ -4,6 +4,10 @@ package result
 var (
 	CardInterrupts         = Metric{"card_interrupts_total", Counter, "1", "card irq", "Receive interrupts that the software card raised.", ""}
 	CardPolls              = Metric{"card_polls_total", Counter, "1", "card polls", "Polls of the receive ring, each of at most a budget of frames.", ""}
+	PacedInterrupts        = Metric{"paced_interrupts_per_second", Gauge, "1/s", "paced irq/s", "Receive interrupts that a pacing lets through, by its closed form.", ""}
+	PacedBatch             = Metric{"paced_batch_frames", Gauge, "frame", "paced batch", "Frames per such interrupt.", ""}
+	CardCallFrames         = Metric{"card_call_frames", Gauge, "frame", "frames", "Frames that one call of the driver's routine handled.", ""}
+	CardCallSince          = Metric{"card_call_since_seconds", Gauge, "s", "since", "Time from the entry of the call before to this one.", ""}
 	CardReceived           = Metric{"card_received_frames_total", Counter, "frame", "card rx", "Frames handed to the driver.", ""}
 	CardReceivedBytes      = Metric{"card_received_bytes_total", Counter, "B", "card rx bytes", "Bytes of those frames, without FCS.", ""}
 	CardBatch              = Metric{"card_batch_max_frames", Gauge, "frame", "largest batch", "Most frames served by one receive interrupt.", ""}
@@ -29,7 +33,7 @@ var (
 
 func cardMetrics() []Metric {
 	return []Metric{
-		CardInterrupts, CardPolls, CardReceived, CardReceivedBytes, CardBatch, CardRestarts, CardHeld, CardHeldWorst, CardLost, CardFIFO,
+		CardInterrupts, CardPolls, PacedInterrupts, PacedBatch, CardCallFrames, CardCallSince, CardReceived, CardReceivedBytes, CardBatch, CardRestarts, CardHeld, CardHeldWorst, CardLost, CardFIFO,
 		CardKicks, CardSent, CardFull, CardDropped, CardReclaimed, CardTransmitInterrupts, CardTimerLate,
 		StackMemory, StackRefused, StackRetransmits, StackSegmentsIn, StackSegmentsOut,
 	}

@@ -116,7 +116,7 @@ func (o *forwardOptions) follow(ctx context.Context, c cli, p *fastpath.Path) er
 	}
 	defer release()
 	if o.metrics != "" {
-		l, err := listenMetrics(o.metrics, p)
+		l, err := listenMetrics(o.metrics, nil, p)
 		if err != nil {
 			return err
 		}

@@ -18,12 +18,13 @@ type ladderOptions struct {
 	watch    time.Duration // of each trial
 	warm     time.Duration // before it
 	loopback bool
+	user     bool   // serve on the user-space stack
 	self     string // the linerate to run as server
 }
 
 func newLadder(c cli) *cobra.Command {
 	var o ladderOptions
-	var rate string
+	var rate, stack string
 	cmd := &cobra.Command{
 		Use: "ladder", Short: "Climb from a board's file server as shipped to the machine's limit, one change at a time", Args: noArgs,
 		Long: `Ladder replays on this machine how the engineers of a field report raised the throughput of a board's FTP server: it
@@ -32,8 +33,13 @@ down. Each step is measured both ways and repeated, and says what bounds it now 
 
 As root on Linux, server and client run in two network namespaces joined by a virtual cable, which --rate makes a real
 line: it is shaped and counted as a wire of that rate would. Without root they talk over loopback, whose frames are up to
-64 KiB and whose offloads stay as they are: the first steps then start higher, and the last is left out.`,
-		Example: "  sudo linerate ladder\n  sudo linerate ladder --rate 1Gbit --expect 930Mbit/s\n  linerate ladder --loopback --repeat 1 --json",
+64 KiB and whose offloads stay as they are: the first steps then start higher, and the last is left out.
+
+With --stack user the server runs on our own TCP/IP stack and a software card, client and server pinned to a core each, and
+the report is replayed with the peer's and the driver's steps: fewer acknowledgements by a peer that gathers for 50 us,
+descriptors reclaimed outside the send path, receive interrupts paced by 50 us. What the board's engineers measured and what
+the model of the board predicts stand beside.`,
+		Example: "  sudo linerate ladder\n  sudo linerate ladder --rate 1Gbit --expect 930Mbit/s\n  sudo linerate ladder --stack user\n  linerate ladder --loopback --repeat 1 --json",
 	}
 	f := cmd.Flags()
 	f.StringVar(&rate, "rate", "", "shape the link to a line of `RATE`, such as 1Gbit (needs root)")
@@ -41,10 +47,14 @@ line: it is shaped and counted as a wire of that rate would. Without root they t
 	f.DurationVar(&o.watch, "time", 900*time.Millisecond, "measure each transfer for `TIME`")
 	f.DurationVar(&o.warm, "warm-up", 200*time.Millisecond, "let each transfer run for `TIME` before it is measured")
 	f.BoolVar(&o.loopback, "loopback", false, "use loopback even where namespaces could be made")
+	f.StringVar(&stack, "stack", "kernel", "TCP/IP `STACK` of the server: kernel, or user for our own on a software card, with the driver's steps (needs root)")
 	out := addOutput(cmd)
 	out.text, out.file = ladderText, "linerate-ladder.html"
 	f.Lookup("out").DefValue = out.file
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.user = stack == "user"; !o.user && stack != "kernel" {
+			return usagef("--stack %s: want kernel or user", stack)
+		}
 		if err := o.check(rate); err != nil {
 			return err
 		}
@@ -74,6 +84,8 @@ func (o *ladderOptions) check(rate string) (err error) {
 		}
 	}
 	switch {
+	case o.user && (o.rate > 0 || o.loopback):
+		return usagef("--stack user climbs on a cable of its own; leave --rate and --loopback out")
 	case o.rate > 0 && o.loopback:
 		return usagef("--rate shapes a link between network namespaces; leave --loopback out")
 	case o.repeat < 1 || o.repeat > 100:

@@ -25,7 +25,7 @@ type climb struct {
 
 func newClimb(rig *ladderRig, o ladderOptions, show *ladderView) *climb {
 	start := time.Now()
-	c := &climb{rig: rig, o: o, steps: ladderSteps(), show: show, r: &result.Result{
+	c := &climb{rig: rig, o: o, steps: o.steps(), show: show, r: &result.Result{
 		Schema: result.SchemaID, ID: result.NewID(start), Origin: result.Measured, Start: start, Ending: result.Completed,
 		Workload: result.Workload{Kind: "ftp.ladder", Params: o.params()},
 		Ends:     []result.End{ladderEnd("client", rig.client), ladderEnd("server", rig.server)},
@@ -47,9 +47,20 @@ func (c *climb) gap(source, reason string) {
 	c.r.Gaps = append(c.r.Gaps, result.Gap{Source: source, Reason: reason})
 }
 
+// steps are those of the stack that serves.
+func (o ladderOptions) steps() []ladderStep {
+	if o.user {
+		return userLadderSteps()
+	}
+	return ladderSteps()
+}
+
 // params are what repeats the run.
 func (o ladderOptions) params() map[string]string {
 	p := map[string]string{"repeat": strconv.Itoa(o.repeat), "time": o.watch.String(), "warm-up": o.warm.String(), "loopback": strconv.FormatBool(o.loopback)}
+	if o.user {
+		p["stack"] = "user"
+	}
 	if o.rate > 0 {
 		p["rate"] = result.FormatBits(o.rate)
 	}

@@ -17,6 +17,8 @@ func (t *ladderTrial) figures(d []result.Value, took time.Duration) []result.Val
 	bytes, _ := result.Get(d, result.Bytes)
 	if n, ok := result.Get(d, result.TCPBytesReceived, "flow", receiver); ok {
 		bytes = n
+	} else if n, ok := result.Get(d, result.TCPBytesAcked, "flow", sender); ok {
+		bytes = n
 	}
 	vs := []result.Value{result.Goodput.Of(bytes * 8 / took.Seconds()), result.Bytes.Of(bytes)}
 	if limit := t.rig.lineLimit(t.step); limit > 0 {
@@ -42,7 +44,7 @@ func (t *ladderTrial) figures(d []result.Value, took time.Duration) []result.Val
 	if acks := out - withData; ok1 && ok2 && acks > 0 {
 		vs = append(vs, result.BytesPerACK.Of(bytes/acks))
 	}
-	return append(vs, t.evidence(d, sender, receiver)...)
+	return append(append(vs, cardFigures(d)...), t.evidence(d, sender, receiver)...)
 }
 
 // evidence is what the rules judge besides: the sender's view of the

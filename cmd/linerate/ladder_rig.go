@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/linerate/linerate/internal/host"
@@ -36,7 +38,10 @@ func newLadderRig(o ladderOptions) (*ladderRig, error) {
 	r := &ladderRig{self: o.self}
 	err := errors.New("loopback was asked for")
 	if !o.loopback {
-		if err = r.join(o.rate); err == nil {
+		if err = r.join(o.rate); err == nil && o.user {
+			err = r.pin()
+		}
+		if err == nil {
 			return r, nil
 		}
 		r.Close()
@@ -44,6 +49,8 @@ func newLadderRig(o ladderOptions) (*ladderRig, error) {
 	switch {
 	case !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) && !o.loopback:
 		return nil, err
+	case o.user:
+		return nil, fmt.Errorf("--stack user needs network namespaces: %w here: %w; run as root on Linux", errors.ErrUnsupported, err)
 	case o.rate > 0:
 		return nil, fmt.Errorf("--rate shapes a link between network namespaces: %w here: %w; run as root on Linux", errors.ErrUnsupported, err)
 	}
@@ -83,6 +90,27 @@ func (r *ladderRig) join(rate float64) (err error) {
 	return nil
 }
 
+// pin gives server and client a core each, where there are two.
+func (r *ladderRig) pin() error {
+	if runtime.NumCPU() < 2 {
+		return nil
+	}
+	undo, err := testnet.PinSelf(0)
+	if err != nil {
+		return err
+	}
+	r.closers = append(r.closers, func() { undo() }) // where that fails, the process ends soon
+	return r.server.Pin(1)
+}
+
+// setUser sets what a step of the user-space stack changes at both ends, and
+// chooses an address for that stack: the interface's own is the kernel's.
+func (r *ladderRig) setUser(u userStep) error {
+	r.address = r.link.B.IPv4.Addr().Next()
+	mtu := cmp.Or(u.mtu, testnet.StandardMTU)
+	return errors.Join(r.link.A.SetMTU(mtu), r.link.B.SetMTU(mtu), r.link.A.Coalesce(u.coalesce))
+}
+
 // Close ends the server and frees the namespaces; nothing else was changed.
 func (r *ladderRig) Close() {
 	for i := len(r.closers) - 1; i >= 0; i-- {
@@ -105,6 +133,9 @@ func (r *ladderRig) set(step ladderStep) error {
 	for _, e := range []testnet.End{r.link.A, r.link.B} {
 		failed = errors.Join(failed, e.SetOffload(step.offload), e.Namespace.SetSysctl("net.ipv4.tcp_window_scaling", rfc7323),
 			e.Namespace.SetSysctl("net.ipv4.tcp_timestamps", rfc7323))
+	}
+	if step.user != nil {
+		failed = errors.Join(failed, r.setUser(*step.user))
 	}
 	return failed
 }

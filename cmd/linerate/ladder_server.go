@@ -40,11 +40,18 @@ const ladderUser, ladderPassword = "user", "password"
 type ladderServer struct {
 	*testnet.Process
 	location client.Location
+	page     string // of the user-space stack; empty: it runs on the kernel's
 }
+
+const ftpPort = 21 // of an address that nothing else serves
 
 // serve starts the server of a step.
 func (r *ladderRig) serve(ctx context.Context, step ladderStep) (*ladderServer, error) {
 	argv := []string{r.self, "serve", "ftp", "--memory", "1MiB", "--listen", netip.AddrPortFrom(r.address, 0).String()}
+	if step.user != nil {
+		argv = append(argv[:len(argv)-1], netip.AddrPortFrom(r.address, ftpPort).String(), "--metrics", "127.0.0.1:0",
+			"--stack", "user", "--port", "packet:"+r.link.B.Interface, "--address", netip.PrefixFrom(r.address, 24).String())
+	}
 	if r.login != "" {
 		file, err := usersFile(r.login)
 		if err != nil {
@@ -57,10 +64,18 @@ func (r *ladderRig) serve(ctx context.Context, step ladderStep) (*ladderServer, 
 	if err != nil {
 		return nil, err
 	}
-	s := &ladderServer{p, client.Location{User: ladderUser, Password: ladderPassword}}
+	s := &ladderServer{Process: p, location: client.Location{User: ladderUser, Password: ladderPassword}}
 	if s.location.Host, err = serverAddress(ctx, p); err != nil {
 		p.Stop()
 		return nil, err
+	}
+	if step.user != nil {
+		page, err := awaitLine(ctx, p, "serving http://")
+		if err != nil {
+			p.Stop()
+			return nil, err
+		}
+		s.page = "http://" + strings.TrimSuffix(page, "/metrics") + "/stack"
 	}
 	return s, nil
 }
@@ -79,16 +94,22 @@ func usersFile(line string) (name string, err error) {
 
 // serverAddress waits until the server says where it listens.
 func serverAddress(ctx context.Context, p *testnet.Process) (string, error) {
-	const says, most = "serving ftp://", 10 * time.Second
-	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("not within %s", most))
-	defer cancel()
-	line, err := p.Await(ctx, says)
+	line, err := awaitLine(ctx, p, "serving ftp://")
 	if err != nil {
 		return "", err
 	}
-	at, err := netip.ParseAddrPort(strings.Trim(strings.TrimPrefix(line, says), "/"))
+	at, err := netip.ParseAddrPort(strings.Trim(line, "/"))
 	if err != nil {
 		return "", fmt.Errorf("server says %q: %w", line, err)
 	}
 	return at.String(), nil
+}
+
+// awaitLine waits for a line that says so, and returns what follows in it.
+func awaitLine(ctx context.Context, p *testnet.Process, says string) (string, error) {
+	const most = 10 * time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("not within %s", most))
+	defer cancel()
+	line, err := p.Await(ctx, says)
+	return strings.TrimPrefix(line, says), err
 }

@@ -12,6 +12,7 @@ type ladderStep struct {
 	buffers int      // SO_SNDBUF and SO_RCVBUF of the client in bytes; 0: the kernel tunes them
 	scaled  bool     // TCP with window scaling and timestamps (RFC 7323)
 	offload testnet.Offload
+	user    *userStep // of the user-space stack; nil: the kernel's
 }
 
 // tradeMark stands between the change and the trade in a note.

@@ -23,12 +23,12 @@ import (
 // The server must know every flag that a step sets.
 func TestLadderStepsAreOfTheServer(t *testing.T) {
 	var names []string
-	for _, s := range ladderSteps() {
+	for _, s := range append(ladderSteps(), userLadderSteps()...) {
 		cmd := newServeFTP(cli{strings.NewReader(""), io.Discard, io.Discard})
 		if err := cmd.ParseFlags(s.server); err != nil {
 			t.Errorf("%s: %v", s.name, err)
 		}
-		if s.change == "" || s.trade == "" || slices.Contains(names, s.name) {
+		if s.change == "" || s.trade == "" || s.user == nil && slices.Contains(names, s.name) {
 			t.Errorf("step %+v: incomplete or twice", s)
 		}
 		names = append(names, s.name)
@@ -46,7 +46,7 @@ func TestLadderRulesExist(t *testing.T) {
 func TestLadderRefusesBadOptions(t *testing.T) {
 	for _, args := range [][]string{
 		{"--rate", "fast"}, {"--rate", "1kbit"}, {"--repeat", "0"}, {"--time", "1ms"}, {"--warm-up", "-1s"}, {"--expect", "soon"}, {"extra"},
-		{"--loopback", "--rate", "1Gbit"},
+		{"--loopback", "--rate", "1Gbit"}, {"--stack", "board"}, {"--stack", "user", "--loopback"}, {"--stack", "user", "--rate", "1Gbit"},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(t.Context(), cli{strings.NewReader(""), &out, &errs}, append([]string{"ladder"}, args...)); code != exitUsage {
@@ -131,6 +131,51 @@ func TestLadderClimbs(t *testing.T) {
 	// A receiver that this machine leaves waiting closes its window as well.
 	if g, p := bound(directionGet), bound(directionPut); g != "app.small-segments" || p != "tcp.window-limited" && p != "tcp.receiver-limited" {
 		t.Errorf("as shipped, get is bound by %s and put by %s", g, p)
+	}
+}
+
+// TestUserLadderClimbs replays the report on the user-space stack: what its
+// settings make of the wire, its card and the board beside it.
+func TestUserLadderClimbs(t *testing.T) {
+	testnet.NeedRoot(t)
+	o := ladderOptions{user: true, repeat: 1, watch: 60 * time.Millisecond, warm: 40 * time.Millisecond, self: executable(t)}
+	rig, err := newLadderRig(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rig.Close()
+	var shown bytes.Buffer
+	c := newClimb(rig, o, newLadderView(cli{nil, &shown, io.Discard}, false))
+	steps := c.steps
+	c.steps = []ladderStep{steps[0], steps[1], steps[4], steps[5], steps[7]}
+	if err := c.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, out := c.finish(), shown.String()
+	get := func(name string, m result.Metric, kv ...string) float64 {
+		i := slices.IndexFunc(r.Trials, func(t result.Trial) bool { return t.Name == name })
+		if i < 0 {
+			t.Fatalf("no step %q", name)
+		}
+		v, _ := result.Get(r.Trials[i].Values, m, kv...)
+		return v
+	}
+	if shipped, full := get("as shipped", result.FrameSize), get("1,460-byte sends", result.FrameSize); shipped > 650 || full < 1100 {
+		t.Errorf("frames of %.0f bytes as shipped and of %.0f with 1,460-byte sends", shipped, full)
+	}
+	if before, after := get("1,460-byte sends", result.CardTransmitInterrupts), get("reclaim outside send", result.CardTransmitInterrupts); before == 0 || after != 0 {
+		t.Errorf("%.0f transmit interrupts before reclaiming outside the send path, %.0f after", before, after)
+	}
+	if late := get("receive pacing 50 us", result.CardTimerLate, "statistic", "mean"); late <= 0 {
+		t.Errorf("the pacing timer was late by %v s", late)
+	}
+	if jumbo := get("jumbo frames", result.FrameSize); jumbo < 3000 {
+		t.Errorf("jumbo frames of %.0f bytes", jumbo)
+	}
+	for _, want := range []string{"K2H: measured 11/23 MB/s, its model 11.0/23.0", "measured 60-73/67 MB/s, its model 66.7/66.7", "frames/interrupt", "timer late by"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q was not shown:\n%s", want, out)
+		}
 	}
 }
 

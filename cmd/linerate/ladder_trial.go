@@ -114,7 +114,7 @@ type snapshot struct {
 // so are the figures and findings that rest on them.
 func (t *ladderTrial) read(ctx context.Context) snapshot {
 	s := t.flows(ctx)
-	s.values = append(s.values, t.sent()...)
+	s.values = append(append(s.values, t.sent()...), t.server.card(ctx, t.rig.server)...)
 	if h := t.rig.host; h != nil {
 		s.values = append(s.values, readAll(ctx, []measure.Meter{cpu.Meter{Host: h},
 			cpu.Process{Host: h, PID: t.server.PID(), Label: "server"}, cpu.Process{Host: h, Label: "client"}})...)

@@ -95,6 +95,9 @@ func (v *ladderView) step(i int, step ladderStep, views []explain.View) {
 	}
 	fmt.Fprintf(v.w, ladderRow, row...)
 	fmt.Fprintf(v.w, "  bound: %s\n", strings.Join(bounds, ", "))
+	for _, line := range userLines(step, views) {
+		fmt.Fprintf(v.w, "  %s\n", line)
+	}
 }
 
 // boundOf names the rule that says what limits a step, with a question mark

@@ -28,14 +28,18 @@ func (h metricsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = report.Exposition(w, vs) // the scraper is gone when this fails
 }
 
-// listenMetrics serves /metrics on address until the listener is closed.
-func listenMetrics(address string, meters ...measure.Meter) (net.Listener, error) {
+// listenMetrics serves /metrics, and the pages given, on address until the
+// listener is closed.
+func listenMetrics(address string, pages map[string]http.Handler, meters ...measure.Meter) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--metrics %s: %w", address, err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metricsHandler{meters})
+	for path, page := range pages {
+		mux.Handle("GET "+path, page)
+	}
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}
 	go srv.Serve(l) // returns when l is closed
 	return l, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -28,7 +29,9 @@ It promises no more than the profile's fit, and refuses where the fit says nothi
 Built in: ` + strings.Join(model.Boards(), ", "),
 		Example: `  linerate model k2h
   linerate model k2h --set window=8192
-  linerate model check`,
+  linerate model k2h --set pacing=2 --set timer=50
+  linerate model check
+  linerate model fit sweep.json -o board.yaml`,
 		Args: nArgs("BOARD"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := o.target(); err != nil {
@@ -47,7 +50,7 @@ Built in: ` + strings.Join(model.Boards(), ", "),
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "change a setting: `KEY=NUMBER`")
 	o = addOutput(cmd)
-	cmd.AddCommand(newModelCheck(c))
+	cmd.AddCommand(newModelCheck(c), newModelFit(c))
 	return cmd
 }
 
@@ -111,6 +114,9 @@ func predict(c cli, o *output, b model.Board, set map[string]float64) error {
 		if pr.CPU > 0 {
 			t.Values = append(t.Values, result.CPUShare.Of(pr.CPU))
 		}
+		if pr.Paced.Batch > 0 {
+			t.Values = append(t.Values, result.PacedInterrupts.Of(pr.Paced.Interrupts), result.PacedBatch.Of(pr.Paced.Batch))
+		}
 		r.Trials = append(r.Trials, t)
 		r.Findings = append(r.Findings, result.Finding{Rule: "model.bound", Trial: p.Name, Verdict: result.Limits,
 			Confidence: 1 - pr.Error, Text: p.Name + ": bound by " + pr.Bound + nextBound(pr), Evidence: t.Values})
@@ -128,9 +134,19 @@ func nextBound(p model.Prediction) string {
 
 func newModelCheck(c cli) *cobra.Command {
 	return &cobra.Command{
-		Use: "check [BOARD]...", Short: "Compare the profiles with what was measured on the boards",
-		Example: "  linerate model check",
+		Use: "check [BOARD|FILE.yaml|RESULT]...", Short: "Compare profiles with what was measured on the boards",
+		Long: `check prints what was measured on the boards beside what their profiles predict, with each residual.
+Given results of sweeps it compares the profiles with those.`,
+		Example: "  linerate model check\n  linerate model check board.yaml sweep.json",
 		RunE: func(_ *cobra.Command, args []string) error {
+			var sweeps []string
+			args = slices.DeleteFunc(args, func(a string) bool {
+				if !strings.HasSuffix(a, ".json") {
+					return false
+				}
+				sweeps = append(sweeps, a)
+				return true
+			})
 			if len(args) == 0 {
 				args = model.Boards()
 			}
@@ -142,6 +158,18 @@ func newModelCheck(c cli) *cobra.Command {
 				}
 				fmt.Fprintf(w, "%s: %s\n", b.Name, b.Title)
 				fmt.Fprintln(w, "  path\tpoint\tmeasured\tpredicted\tresidual\tbound")
+				for _, name := range sweeps {
+					r, err := readResult(c, name)
+					if err == nil {
+						err = against(w, b, r, name)
+					}
+					if err != nil {
+						return errors.Join(w.Flush(), err)
+					}
+				}
+				if len(sweeps) > 0 {
+					continue
+				}
 				for _, r := range model.Check(b) {
 					if r.Err != nil {
 						fmt.Fprintf(w, "  %s\t%s\t%s\t-\t-\t%v\n", r.Path, r.What, result.FormatBits(r.Measured), r.Err)

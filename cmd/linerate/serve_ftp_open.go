@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -155,10 +156,12 @@ func (s *ftpService) serveMetrics(c cli) error {
 		return nil
 	}
 	meters := []measure.Meter{s.server}
+	var pages map[string]http.Handler
 	if s.stack != nil {
 		meters = append(meters, s.stack)
+		pages = map[string]http.Handler{"/stack": stackPage{s.stack}}
 	}
-	l, err := listenMetrics(s.o.metrics, meters...)
+	l, err := listenMetrics(s.o.metrics, pages, meters...)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +41,7 @@ func (o *userStackOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.memory, "stack-memory", "", "`SIZE` of the memory for the buffers of all connections (default: no limit)")
 	f.IntVar(&o.knobs.AckEvery, "ack-every", 0, "acknowledge every `N` segments (default: every batch)")
 	f.BoolVar(&o.knobs.NoDelay, "no-delay", true, "send small segments at once")
+	f.BoolVar(&o.knobs.NoSACK, "no-sack", false, "no selective acknowledgements: segments carry 36 bytes more, and losses cost more")
 	f.StringVar(&o.offload, "offload", "none", "what the card does: none, checksum, or segment (both)")
 
 	f.IntVar(&o.ring, "rx-ring", 256, "receive descriptors")
@@ -166,10 +169,39 @@ func (n stackNetwork) Dial(ctx context.Context, _ netip.Addr, to netip.AddrPort)
 	return n.DialContext(ctx, "tcp", to.String())
 }
 
+// stackResult is what the stack and its card did, the trace of the card's
+// calls included: a trial is a call, its time that inside.
+func stackResult(ctx context.Context, s *netstack.Stack) (*result.Result, error) {
+	values, err := s.Read(ctx)
+	now := time.Now()
+	r := &result.Result{Schema: result.SchemaID, ID: result.NewID(now), Origin: result.Measured, Start: now, Ending: result.Completed,
+		Workload: result.Workload{Kind: "user stack on " + s.Card().Info().Name},
+		Ends:     []result.End{{Role: "server", Host: hostname(), Facts: map[string]string{"stack": "user"}}}, Totals: values}
+	for _, c := range s.Card().Calls() {
+		r.Trials = append(r.Trials, result.Trial{Name: string(c.Routine), Duration: c.Inside, Pass: true,
+			Params: map[string]string{"frame": strconv.FormatInt(c.Frame, 10)},
+			Values: []result.Value{result.CardCallFrames.Of(float64(c.Frames)), result.CardCallSince.Of(c.Since.Seconds())}})
+	}
+	return r, err
+}
+
+// stackPage answers with what the stack did so far, as a Result in JSON.
+type stackPage struct{ *netstack.Stack }
+
+func (p stackPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x, err := stackResult(r.Context(), p.Stack)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = result.Encode(w, x) // the reader is gone when this fails
+}
+
 // writeCard prints what the stack and its card did.
 func writeCard(ctx context.Context, w io.Writer, s *netstack.Stack) error {
-	values, err := s.Read(ctx)
-	r := &result.Result{Schema: result.SchemaID, Workload: result.Workload{Kind: "user stack on " + s.Card().Info().Name}, Totals: values}
+	r, err := stackResult(ctx, s)
+	r.Trials = nil // a line each says more
 	if err := errors.Join(err, report.Text(w, r)); err != nil {
 		return err
 	}

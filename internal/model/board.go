@@ -20,7 +20,7 @@ var boards embed.FS
 type Board struct {
 	Name     string   `yaml:"name"`
 	Title    string   `yaml:"title"`
-	Line     float64  `yaml:"line"`  // bit/s
+	Line     float64  `yaml:"line"`  // bit/s, 0 where nothing sets one: a link in memory
 	Clock    float64  `yaml:"clock"` // Hz of a core, 0 where unknown
 	Settings Settings `yaml:"settings"`
 	Paths    []Path   `yaml:"paths"`
@@ -34,6 +34,11 @@ type Settings struct {
 	Window     float64 `yaml:"window"`  // bytes
 	Timestamps bool    `yaml:"timestamps"`
 	UDP        bool    `yaml:"udp"`
+	NoDelay    bool    `yaml:"no_delay,omitempty"` // each message has segments of its own (RFC 896 off)
+	Ack        float64 `yaml:"ack,omitempty"`      // segments per acknowledgement; 0: 2
+	Pacing     float64 `yaml:"pacing,omitempty"`   // a Pacing, of receive interrupts
+	Timer      float64 `yaml:"timer,omitempty"`    // of the pacing, us; 0: interrupts are not paced
+	List       float64 `yaml:"list,omitempty"`     // frames that end the pacing's wait; 0: 32
 }
 
 // Path is one direction of the board, with its costs per packet or message.
@@ -41,7 +46,9 @@ type Settings struct {
 type Path struct {
 	Name    string   `yaml:"name"`
 	Network *Circuit `yaml:"network,omitempty"`
-	Message *Line    `yaml:"message,omitempty"` // seconds per message: a + b bytes
+	Receive bool     `yaml:"receive,omitempty"` // the board receives the payload, else the acknowledgements
+	Message *Line    `yaml:"message,omitempty"` // seconds per message
+	CPU     *Line    `yaml:"cpu,omitempty"`     // processor time of it, where it was measured beside
 	UpTo    float64  `yaml:"up_to,omitempty"`   // greatest message the line was fitted to, bytes
 	Anchors []Anchor `yaml:"anchors"`
 	Error   float64  `yaml:"error"` // greatest residual of the fit, as a share
@@ -87,8 +94,8 @@ func Decode(r io.Reader) (Board, error) {
 	if err := dec.Decode(&b); err != nil {
 		return b, fmt.Errorf("board profile: %w", err)
 	}
-	if b.Line <= 0 || b.Settings.MTU < 68 || len(b.Paths) == 0 {
-		return b, fmt.Errorf("board profile %q: wants line, settings.mtu and at least one path", b.Name)
+	if b.Line < 0 || b.Settings.MTU < 68 || len(b.Paths) == 0 {
+		return b, fmt.Errorf("board profile %q: wants settings.mtu and at least one path", b.Name)
 	}
 	return b, nil
 }

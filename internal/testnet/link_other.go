@@ -2,6 +2,8 @@
 
 package testnet
 
+import "time"
+
 // Connect joins two namespaces with a veth pair.
 func Connect(_, _ *Namespace, _ LinkOptions) (*Link, error) { return nil, errUnsupported }
 
@@ -19,3 +21,6 @@ func (End) SetOffload(Offload) error { return errUnsupported }
 
 // Shape limits what this end sends.
 func (End) Shape(float64) error { return errUnsupported }
+
+// Coalesce needs Linux.
+func (End) Coalesce(time.Duration) error { return errUnsupported }

@@ -45,6 +45,19 @@ func (e End) SetOffload(o Offload) error {
 	})
 }
 
+// switchFeature switches one feature, inside the namespace.
+func (e End) switchFeature(cmd uint32, on bool) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("testnet: %s: offload: %w", e.Interface, err)
+	}
+	defer unix.Close(fd)
+	if err := setFeature(fd, e.Interface, cmd, on); err != nil {
+		return fmt.Errorf("testnet: %s of %s: ethtool command %#x: %w", e.Interface, e.Namespace.Name, cmd, err)
+	}
+	return nil
+}
+
 // setFeature is struct ifreq with a struct ethtool_value behind its pointer.
 func setFeature(fd int, name string, cmd uint32, on bool) error {
 	value := struct{ cmd, data uint32 }{cmd: cmd}

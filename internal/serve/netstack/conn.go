@@ -27,6 +27,9 @@ type conn struct {
 	stuck         stuck
 
 	read, write deadline
+	room        chan struct{} // told when half of the send buffer is free, or the connection ends
+	roomEntry   waiter.Entry
+	full        bool // the last write found less room than it wanted
 	reading     sync.Mutex
 	writing     sync.Mutex
 	closing     sync.Once
@@ -39,6 +42,8 @@ func (s *Stack) newConn(ep tcpip.Endpoint, q *waiter.Queue) (*conn, error) {
 		return nil, err
 	}
 	c := &conn{ep: ep, queue: q, tuned: s.knobs.ReceiveBuffer == 0, free: func() { s.memory.give(n) }}
+	c.roomEntry, c.room = waiter.NewChannelEntry(waiter.WritableEvents | waiter.EventHUp | waiter.EventErr)
+	q.EventRegister(&c.roomEntry)
 	if a, err := ep.GetLocalAddress(); err == nil {
 		c.local = tcpAddr(a)
 	}
@@ -151,19 +156,46 @@ func (r rest) Len() int {
 	return int(min(r.Size()-at, most))
 }
 
-// put sends some of p, and waits for room first.
+// put sends some of p, and waits for room first. A write that filled the buffer
+// is followed by one into a buffer half empty: filling it up piece by piece, as
+// room comes, would make small segments.
 func (c *conn) put(p tcpip.Payloader) (n int64, err error) {
-	err = c.until(&c.write, waiter.WritableEvents|waiter.EventHUp|waiter.EventErr, func() (err tcpip.Error) {
-		n, err = c.ep.Write(p, tcpip.WriteOptions{})
-		if n > 0 {
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		err = opError("write", err)
+	if c.write.passed() {
+		return 0, opError("write", os.ErrDeadlineExceeded)
 	}
-	return n, err
+	var late <-chan time.Time
+	for {
+		if !c.full {
+			select {
+			case <-c.room: // of before
+			default:
+			}
+			want := int64(p.Len())
+			n, terr := c.ep.Write(p, tcpip.WriteOptions{})
+			_, blocked := terr.(*tcpip.ErrWouldBlock)
+			c.full = blocked || terr == nil && n < want
+			switch {
+			case n > 0:
+				return n, nil
+			case !blocked && terr != nil:
+				return 0, opError("write", plain(terr))
+			}
+		}
+		if late == nil {
+			late = c.stuck.begin()
+			defer c.stuck.end()
+		}
+		select {
+		case <-c.room:
+			c.full = false
+		case <-late:
+			c.stuck.open(c.ep)
+		case <-c.write.done():
+			if c.write.passed() {
+				return 0, opError("write", os.ErrDeadlineExceeded)
+			}
+		}
+	}
 }
 
 // until tries again at each event until the answer is not "would block".
@@ -175,11 +207,6 @@ func (c *conn) until(d *deadline, events waiter.EventMask, try func() tcpip.Erro
 	if _, blocked := err.(*tcpip.ErrWouldBlock); !blocked {
 		return plain(err)
 	}
-	var late <-chan time.Time
-	if d == &c.write {
-		late = c.stuck.begin()
-		defer c.stuck.end()
-	}
 	entry, event := waiter.NewChannelEntry(events)
 	c.queue.EventRegister(&entry)
 	defer c.queue.EventUnregister(&entry)
@@ -190,8 +217,6 @@ func (c *conn) until(d *deadline, events waiter.EventMask, try func() tcpip.Erro
 		}
 		select {
 		case <-event:
-		case <-late:
-			c.stuck.open(c.ep)
 		case <-d.done():
 			if d.passed() {
 				return os.ErrDeadlineExceeded
@@ -212,7 +237,8 @@ func (c *conn) CloseWrite() error {
 func (c *conn) Close() error {
 	c.closing.Do(func() {
 		c.ep.Close()
-		c.queue.Notify(waiter.EventHUp)
+		c.queue.Notify(waiter.EventHUp) // to a write that waits for room
+		c.queue.EventUnregister(&c.roomEntry)
 		c.free()
 	})
 	return nil

@@ -12,6 +12,7 @@ type Knobs struct {
 	Memory         int64 // bytes for the buffers of all connections; 0: no limit
 	AckEvery       int   // segments per acknowledgement (RFC 1122 4.2.3.2 allows 2); 0 or 1: each batch received
 	NoDelay        bool  // send small segments at once (RFC 896 off)
+	NoSACK         bool  // RFC 2018 off; with it on gVisor keeps 36 bytes of each segment free for it
 	MTU            int   // bytes; 0: 1500
 	Checksum       bool  // leave transport checksums to the card
 	Segment        bool  // leave cutting and joining segments to the card; needs Checksum

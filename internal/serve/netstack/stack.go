@@ -99,7 +99,7 @@ func (s *Stack) configure(c Config) error {
 // buffer as the window, so that a window of n takes a buffer of 2n.
 func (s *Stack) tune() error {
 	k := s.knobs
-	sack, control := tcpip.TCPSACKEnabled(true), tcpip.CongestionControlOption("cubic")
+	sack, control := tcpip.TCPSACKEnabled(!k.NoSACK), tcpip.CongestionControlOption("cubic")
 	moderate, nagle := tcpip.TCPModerateReceiveBufferOption(k.ReceiveBuffer == 0), tcpip.TCPDelayEnabled(!k.NoDelay)
 	send := tcpip.TCPSendBufferSizeRangeOption{Min: 1, Default: 256 << 10, Max: most}
 	if k.TransmitBuffer > 0 {
