@@ -67,7 +67,7 @@ old. The file is YAML or JSON, and nobody but its owner may read it:
 
 Further keys of a rule: action (protect, bypass, discard), protocol, local_port, remote_port; of
 with: protocol (esp, ah), mode (tunnel, transport), remote_port, df (copy, set, clear), dscp, no_ecn,
-mtu, soft and hard ({packets, bytes, time}); of out and in: auth_key.`,
+mtu, soft and hard ({packets, bytes, time}), align8 (AH with Linux over IPv4); of out and in: auth_key.`,
 		Example: `  linerate forward ipsec up --file /etc/linerate/ipsec.yaml
   linerate forward ipsec up --file ipsec.yaml --foreground   as a service`,
 		Args: noArgs,

@@ -56,6 +56,7 @@ type Peer struct {
 	DF       string      `yaml:"df"`
 	DSCP     *uint8      `yaml:"dscp"`
 	NoECN    bool        `yaml:"no_ecn"`
+	Align8   bool        `yaml:"align8"` // AH with IPv4, for Linux without align4
 	MTU      int         `yaml:"mtu"`
 	Soft     sa.Lifetime `yaml:"soft"`
 	Hard     sa.Lifetime `yaml:"hard"`
@@ -113,7 +114,7 @@ func (k *Keys) wipe() {
 // parameters makes those of an association; the keys are shared with k.
 func (p *Peer) parameters(k *Keys, out bool) sa.Parameters {
 	q := sa.Parameters{SPI: k.SPI, Protocol: p.Protocol, Mode: p.Mode, Source: p.Local, Target: p.Remote, Suite: p.Suite, Key: k.Key, AuthKey: k.AuthKey,
-		ESN: p.ESN, Window: p.Window, DF: p.DF, DSCP: p.DSCP, NoECN: p.NoECN, MTU: p.MTU, Soft: p.Soft, Hard: p.Hard}
+		ESN: p.ESN, Window: p.Window, DF: p.DF, DSCP: p.DSCP, NoECN: p.NoECN, Align8: p.Align8, MTU: p.MTU, Soft: p.Soft, Hard: p.Hard}
 	if p.Port != 0 {
 		q.Encap = sa.Encap{Source: p.Port, Target: p.PeerPort}
 		if p.PeerPort == 0 {

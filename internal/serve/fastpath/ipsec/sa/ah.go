@@ -10,10 +10,11 @@ import (
 const ahFixed = 12 // next header, length, reserved, SPI, sequence number
 
 // ahBytes is the length of the AH header, a multiple of 4 bytes with IPv4 and
-// of 8 with IPv6 (RFC 4302 2.2).
+// of 8 with IPv6 (RFC 4302 2.2). Linux wants 8 with IPv4 too, unless told
+// otherwise (ip xfrm state ... flag align4).
 func (s *SA) ahBytes() int {
 	align := 4
-	if s.p.Target.Is6() {
+	if s.p.Target.Is6() || s.p.Align8 {
 		align = 8
 	}
 	return (ahFixed + s.mac.Size() + align - 1) / align * align
@@ -51,9 +52,9 @@ func (s *SA) sealAH(w *Scratch, b []byte, at, end int, h ip, seq transform.Seque
 }
 
 func (s *SA) openAH(w *Scratch, b []byte, l Located) (from, to int, why Reason) {
-	size := s.ahBytes()
+	size := (int(b[l.header+1]) + 2) * 4 // with padding, of which there may be more than ours
 	payload := l.header + size
-	if payload > l.end || int(b[l.header+1]) != size/4-2 {
+	if payload > l.end || size < ahFixed+s.mac.Size() {
 		return l.at, l.end, Short
 	}
 	seq, why := s.fresh(binary.BigEndian.Uint32(b[l.header+8:]))

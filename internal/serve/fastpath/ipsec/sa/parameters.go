@@ -43,6 +43,7 @@ type Parameters struct {
 	DF       string        `json:"df" yaml:"df"`               // CopyDF, SetDF, ClearDF; "" is CopyDF
 	DSCP     *uint8        `json:"dscp" yaml:"dscp"`           // of the outer header; nil copies the inner one's
 	NoECN    bool          `json:"no_ecn" yaml:"no_ecn"`       // outer header says that it knows no ECN
+	Align8   bool          `json:"align8" yaml:"align8"`       // AH with IPv4 padded as Linux wants it unless told otherwise
 	HopLimit uint8         `json:"hop_limit" yaml:"hop_limit"` // of the outer header; 0 is 64
 	MTU      int           `json:"mtu" yaml:"mtu"`             // of the path to the peer; 0 is 1500
 	Soft     Lifetime      `json:"soft" yaml:"soft"`           // a warning to whoever makes new keys
