@@ -25,7 +25,7 @@ CGO_ENABLED=0 GOARCH=amd64 go test -c -tags lab -o "$root/bin/ipsec.test" ./inte
 # In the order of their dependencies.
 modules="crypto/cryptd crypto/crypto_simd crypto/gf128mul crypto/ghash-generic crypto/ctr crypto/gcm arch/x86/crypto/aesni-intel
 	arch/x86/crypto/ghash-clmulni-intel lib/crypto/libchacha crypto/chacha_generic lib/crypto/libpoly1305 crypto/poly1305_generic
-	crypto/chacha20poly1305 net/tls/tls crypto/sha512_generic crypto/jitterentropy_rng crypto/drbg crypto/seqiv crypto/echainiv crypto/authenc crypto/authencesn net/xfrm/xfrm_algo net/xfrm/xfrm_user
+	crypto/chacha20poly1305 net/tls/tls crypto/sha512_generic crypto/drbg crypto/jitterentropy_rng crypto/seqiv crypto/echainiv crypto/authenc crypto/authencesn net/xfrm/xfrm_algo net/xfrm/xfrm_user
 	net/ipv4/udp_tunnel net/ipv6/ip6_udp_tunnel net/ipv4/esp4 net/ipv6/esp6 net/ipv4/ah4 net/ipv6/ah6 drivers/net/veth drivers/net/tun"
 load=
 for m in $modules; do

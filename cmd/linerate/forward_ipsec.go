@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -123,8 +124,15 @@ func (o *ipsecOptions) up(ctx context.Context, c cli) error {
 	return errors.New("forward ipsec: the gateway does not come up: with --foreground it says why")
 }
 
+// waiting is how many goroutines of a gateway wait for packets: sockets of both
+// families, ICMP, the device, two interfaces.
+const waiting = 12
+
 func (o *ipsecOptions) serve(ctx context.Context, c cli) error {
 	o.Log = slog.New(slog.NewTextHandler(c.err, nil))
+	// A goroutine that waits in a system call keeps its processor for up to ten
+	// milliseconds. On a box of one core all others would wait with it.
+	runtime.GOMAXPROCS(runtime.NumCPU() + waiting)
 	g, err := gate.Open(o.Options)
 	if err != nil {
 		return err
