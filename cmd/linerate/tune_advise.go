@@ -11,28 +11,38 @@ import (
 	"github.com/linerate/linerate/internal/host"
 	"github.com/linerate/linerate/internal/lever"
 	"github.com/linerate/linerate/internal/lever/auto"
+	"github.com/linerate/linerate/internal/lever/byhand"
 	"github.com/linerate/linerate/result"
 )
 
 func newTuneAdvise(c cli) *cobra.Command {
 	o := &explainOptions{}
+	var peerOS string
 	cmd := &cobra.Command{
 		Use:   "advise FILE...",
 		Short: "Say which settings of this box a result, capture or facts ask for",
 		Long: `advise explains the files as 'linerate explain' does and lists the settings of this box that the
 explanations name, as they stand and as they should, with the command that applies them. Nothing is
-changed. Settings of other boxes, and advice that is no setting, are listed as such.`,
+changed. Settings of other boxes, and advice that is no setting, are listed as such.
+
+With --peer-os the other end is meant, which does not run this program: each piece of advice is written out in the spelling
+of that system's own tools (registry values and PowerShell, the NDK's configuration, ethtool and sysctl, device tree).`,
 		Example: `  linerate tune advise result.json -i eth0
-  linerate tune advise --facts board.yaml`,
+  linerate tune advise --facts board.yaml
+  linerate tune advise --facts board.yaml --peer-os windows`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args)+len(o.facts) == 0 {
 				return usagef("tune advise wants a FILE or --facts FILE; see 'linerate tune advise --help'")
+			}
+			if peerOS != "" {
+				return advisePeer(cmd.Context(), c, o, byhand.OS(peerOS), args)
 			}
 			return runTuneAdvise(cmd.Context(), c, o, args)
 		},
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.facts, "facts", nil, "read facts in YAML from `FILE`; '-' is the standard input")
+	f.StringVar(&peerOS, "peer-os", "", "say what to do by hand at an other end that runs `OS`: "+peerSystems())
 	f.StringVarP(&o.iface, "interface", "i", "", "the interface whose settings are meant")
 	return cmd
 }

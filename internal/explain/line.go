@@ -19,9 +19,10 @@ func atLineRate(v View) (result.Finding, bool) {
 		return result.Finding{}, false
 	}
 	// What else the machine does takes from goodput and never adds to it: the line
-	// is full where a quarter of the repeats filled it.
-	if v.Direction == "" && v.Best > got {
-		got = v.Best
+	// is full where a quarter of the repeats filled it. A shaper's first burst may
+	// bring more than the line.
+	if best := min(v.Best, limit); v.Direction == "" && best > got {
+		got = best
 	}
 	share := got / limit
 	f := result.Finding{
@@ -29,11 +30,18 @@ func atLineRate(v View) (result.Finding, bool) {
 		Text:     fmt.Sprintf("goodput is %.1f %% of the line's limit of %s", 100*share, result.FormatBits(limit)),
 		Evidence: []result.Value{result.Goodput.Of(got), result.LineLimit.Of(limit)},
 	}
+	dropped, _ := v.Number("drops.qdisc")
+	overflows := dropped > 0 && v.Word("protocol") == "tcp"
 	switch {
 	case share > overLine:
 		f.Verdict, f.Confidence = result.Unknown, 0
 		f.Text += ": more than it can carry, so the figure or the stated rate is wrong"
 		f.Next = "measure for longer, and count at the receiver"
+	case share >= nearLine && share < atLine && overflows:
+		f.Verdict, f.Confidence = result.Limits, 0.9
+		f.Text += ": the queue before the line overflows, so it took all it could; what is missing went by while the sender had no turn"
+		f.Gain, f.Trade = "none but by a faster line", "none"
+		f.Evidence = append(f.Evidence, result.NetworkCounter.Of(dropped, "counter", "QdiscDrops"))
 	case share >= atLine:
 		f.Verdict = result.Limits
 		f.Text += ": at line rate, nothing more to gain but by larger frames or a faster link"

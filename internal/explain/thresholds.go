@@ -11,6 +11,9 @@ const (
 	// atLine is the share of the line limit from which the line is the bound.
 	// Field reports called 99.1 % and 99.999 % line rate.
 	atLine = 0.985
+	// nearLine is the share from which a queue that overflows before the line shows
+	// it full (practice).
+	nearLine = 0.85
 	// overLine is the share from which the figure cannot be true.
 	overLine = 1.005
 
