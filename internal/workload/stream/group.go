@@ -2,7 +2,6 @@ package stream
 
 import (
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,15 +67,9 @@ func (t Test) limit() int64 {
 // no limit.
 func (t Test) Total() int64 { return t.limit() * int64(t.Message) }
 
-// spare is how many goroutines run beside those of the streams.
-const spare = 2
-
 // Start begins to move payload.
 func (g *Group) Start() {
-	// Each stream keeps a place of the scheduler's, see sock.
-	if n := len(g.Streams) + spare; runtime.GOMAXPROCS(0) < n {
-		runtime.GOMAXPROCS(n)
-	}
+	keepPlaces(len(g.Streams))
 	g.start = time.Now()
 	g.mark()
 	if g.test.Omit > 0 {
@@ -94,6 +87,7 @@ func (g *Group) Start() {
 	}
 	go func() {
 		wg.Wait()
+		keepPlaces(-len(g.Streams))
 		close(g.done)
 	}()
 }

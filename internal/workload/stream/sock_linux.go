@@ -21,7 +21,7 @@ const tick = 100 * time.Millisecond
 //
 // The scheduler is not told of the calls, even of those that block: telling it
 // makes it hand the thread's place to another and look for work, for every
-// message that is waited for. Group.Start makes places enough, and the
+// message that is waited for. keepPlaces makes places enough, and the
 // scheduler's own signals interrupt a call that is in its way.
 type sock struct {
 	conn net.Conn // keeps fd open
