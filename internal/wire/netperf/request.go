@@ -95,7 +95,8 @@ func (r Request) Message() *Message {
 		copy(m[4*(headWords+qClientAddr):], a.AsSlice())
 	case a.Is6():
 		m.setWord(qFamily, 6)
-		copy(m[4*(headWords+qClientAddr):], a.AsSlice())
+		b := swapWords(a.As16())
+		copy(m[4*(headWords+qClientAddr):], b[:])
 	}
 	if r.Congestion != "" {
 		m.setText(qCongestionAt, qCongestionLen, r.Congestion)
@@ -160,10 +161,20 @@ func parseOmni(m *Message) Request {
 	b := m[4*(headWords+qClientAddr):]
 	a := netip.AddrFrom4([4]byte(b[:4]))
 	if m.word(qFamily) == 6 {
-		a = netip.AddrFrom16([16]byte(b[:16]))
+		a = netip.AddrFrom16(swapWords([16]byte(b[:16])))
 	}
 	r.Client = netip.AddrPortFrom(a, uint16(m.word(qClientPort)))
 	return r
+}
+
+// swapWords swaps the bytes of each word of an IPv6 address, as netperf on a
+// little-endian host does, and netserver there undoes: it converts what is in
+// network order already. Between hosts of different order that fails.
+func swapWords(b [16]byte) [16]byte {
+	for i := 0; i < len(b); i += 4 {
+		b[i], b[i+1], b[i+2], b[i+3] = b[i+3], b[i+2], b[i+1], b[i]
+	}
+	return b
 }
 
 // parseClassic reads the requests of clients built without migrated tests.

@@ -42,7 +42,9 @@ func listen(ctx context.Context, q wire.Request, at, client net.Addr) (*data, er
 		if q.Client.Port() == 0 {
 			return nil, fmt.Errorf("no port to send datagrams to: %w", syscall.EDESTADDRREQ)
 		}
-		if !q.Client.Addr().IsValid() || q.Client.Addr().IsUnspecified() {
+		// An IPv6 address depends on the byte order of the client's host, which the
+		// request does not tell.
+		if a := q.Client.Addr(); !a.IsValid() || a.IsUnspecified() || a.Is6() {
 			q.Client = netip.AddrPortFrom(client.(*net.TCPAddr).AddrPort().Addr(), q.Client.Port())
 			d.request = q
 		}
