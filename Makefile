@@ -4,7 +4,7 @@
 GO      ?= go
 PLATFORMS = linux/amd64 linux/arm64 linux/arm/7 linux/mipsle linux/ppc64 linux/riscv64 windows/amd64 darwin/arm64
 
-.PHONY: run build test peers lint generate fresh unit race cross bench interop lab clean
+.PHONY: run build test peers lint generate fresh unit race cross bench interop soak lab clean
 
 run: build
 	bin/linerate ladder --out bin/ladder.html
@@ -50,6 +50,11 @@ cross:
 # rclone's own suite against our FTP server; the first run fetches its modules.
 interop:
 	sh test/interop.sh
+
+# Our stream servers under hostile clients, an hour each, side by side.
+SOAK ?= 1h
+soak:
+	LINERATE_LAB=1 LINERATE_SOAK=$(SOAK) $(GO) test -p 2 -count 1 -v -timeout 0 -run '^TestSoak$$' ./internal/workload/stream/iperf3 ./internal/workload/stream/netperf
 
 # What needs another kernel, in a QEMU guest; the first run fetches that kernel.
 lab:

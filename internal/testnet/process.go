@@ -37,12 +37,8 @@ type Process struct {
 // read with Output. When ctx ends, the child gets SIGTERM, then SIGKILL.
 func (n *Namespace) Start(ctx context.Context, argv ...string) (*Process, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &Process{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), cancel: cancel,
-		done: make(chan struct{}), change: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = (*sink)(p), (*sink)(p)
+	p := newProcess(exec.CommandContext(ctx, argv[0], argv[1:]...), cancel)
 	p.cmd.SysProcAttr = dieWithParent()
-	p.cmd.Cancel = p.terminate
-	p.cmd.WaitDelay = grace
 	var err error
 	if p.cmd.Dir, err = os.Getwd(); err != nil { // the kept thread has a directory of its own
 		cancel()
@@ -54,6 +50,15 @@ func (n *Namespace) Start(ctx context.Context, argv ...string) (*Process, error)
 	}
 	go p.reap()
 	return p, nil
+}
+
+// newProcess returns a child that is not started yet.
+func newProcess(cmd *exec.Cmd, cancel context.CancelFunc) *Process {
+	p := &Process{cmd: cmd, cancel: cancel, done: make(chan struct{}), change: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = (*sink)(p), (*sink)(p)
+	cmd.Cancel = p.terminate
+	cmd.WaitDelay = grace
+	return p
 }
 
 // Run runs a program to its end and returns its output.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 var (
 	rounds = flag.Int("rounds", 5, "rounds of every test; the medians are shown")
 	binary = flag.String("linerate", "", "measure this `program` instead of building ours")
+	state  = flag.String("offloads", "on,off", "offload states of the link's devices to measure in, of `on,off`")
 	only   = flag.String("only", "", "measure only points whose text, such as \"tcp tx 64 B x1\", matches this `regexp`")
 )
 
@@ -58,6 +61,9 @@ func BenchmarkStream(b *testing.B) {
 		name string
 		set  testnet.Offload
 	}{{"on", testnet.OffloadAll}, {"off", testnet.OffloadSegments}} {
+		if !slices.Contains(strings.Split(*state, ","), o.name) {
+			continue
+		}
 		r := newRig(b, o.set)
 		tools := []*tool{r.linerate(bin), r.iperf3()}
 		if n := r.netperf(); n != nil {

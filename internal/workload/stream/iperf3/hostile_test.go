@@ -7,15 +7,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/linerate/linerate/internal/testnet"
 	wire "github.com/linerate/linerate/internal/wire/iperf3"
 	"github.com/linerate/linerate/internal/workload/stream"
 )
@@ -169,16 +168,6 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// soakTime is how long hostile clients go on; LINERATE_SOAK=1h makes it long.
-func soakTime(t *testing.T) time.Duration {
-	d, err := time.ParseDuration(os.Getenv("LINERATE_SOAK"))
-	if err != nil {
-		return 5 * time.Second
-	}
-	t.Logf("soak for %v", d)
-	return d
-}
-
 // A server under hostile clients grows in nothing: goroutines, descriptors,
 // memory.
 func TestSoak(t *testing.T) {
@@ -187,45 +176,15 @@ func TestSoak(t *testing.T) {
 		for range finished {
 		}
 	}()
-	scripts := make([]script, 0, len(hostile))
+	var attacks []func()
 	for _, s := range hostile {
-		scripts = append(scripts, s)
+		attacks = append(attacks, func() { attack(t, addr, s) })
 	}
-	round := func(until time.Time) {
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for time.Now().Before(until) {
-					attack(t, addr, scripts[rand.IntN(len(scripts))])
-				}
-			})
-		}
-		wg.Wait()
+	testnet.Soak(t, 8, attacks, func() {
 		if _, err := run(t, &Client{Addr: addr}, stream.Test{Bytes: 1 << 20}); err != nil {
-			t.Fatalf("a good client among the hostile: %v", err)
+			t.Errorf("a good client among the hostile: %v", err)
 		}
-		time.Sleep(600 * time.Millisecond) // every step of a test has timed out by then
-	}
-	round(time.Now().Add(time.Second))
-	goroutines, files, heap := usage(t)
-	round(time.Now().Add(soakTime(t)))
-	g, f, h := usage(t)
-	t.Logf("goroutines %d -> %d, descriptors %d -> %d, heap %d -> %d KiB", goroutines, g, files, f, heap>>10, h>>10)
-	if g > goroutines+10 || f > files+10 || h > heap+16<<20 {
-		t.Errorf("grown: goroutines %d -> %d, descriptors %d -> %d, heap %d -> %d", goroutines, g, files, f, heap, h)
-	}
-}
-
-func usage(t *testing.T) (goroutines, files int, heap uint64) {
-	t.Helper()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	es, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return runtime.NumGoroutine(), len(es), m.HeapAlloc
+	})
 }
 
 // fake is a server that follows the protocol as far as a script says.
@@ -344,6 +303,7 @@ func TestHostileServers(t *testing.T) {
 		}, "EXCHANGE_RESULTS", ErrProtocol, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			d := &Client{Addr: fake(t, c.serve), Timeout: 300 * time.Millisecond}
 			begin := time.Now()
 			w := &stream.Client{Test: stream.Test{Duration: 400 * time.Millisecond, Message: 64 << 10}.Defaulted(), Dialect: d}

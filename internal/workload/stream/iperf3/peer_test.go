@@ -3,14 +3,12 @@
 package iperf3
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"net"
+	"os"
 	"os/exec"
-	"strconv"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,26 +17,30 @@ import (
 	"github.com/linerate/linerate/internal/workload/stream"
 )
 
+// sideBySide is how many tests run at once: they wait for their time to pass
+// more than for a processor.
+const sideBySide = "6"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", sideBySide); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
 // serve starts our server on loopback for the length of a test. Finished tests
 // come over the channel.
 func serve(t *testing.T, s *Server) (addr string, finished <-chan Finished) {
 	t.Helper()
+	return serveOn(t, testnet.Loopback4, s)
+}
+
+func serveOn(t *testing.T, host string, s *Server) (addr string, finished <-chan Finished) {
+	t.Helper()
 	done := make(chan Finished, 1000)
 	s.Finished = func(f Finished) { done <- f }
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	a, err := s.Listen(ctx, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	return a.String(), done
+	return testnet.ServeHere(t, host, s), done
 }
 
 // next returns the next finished test.
@@ -53,73 +55,52 @@ func next(t *testing.T, finished <-chan Finished) Finished {
 	}
 }
 
-// freePort returns a port that was free for TCP and UDP a moment ago.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for range 100 {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := ln.Addr().(*net.TCPAddr).Port
-		pc, err := net.ListenPacket("udp", ln.Addr().String())
-		ln.Close()
-		if err == nil {
-			pc.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free for both")
-	return 0
+// currentVariable names the environment variable with the path of an iperf3 of
+// 3.17 or newer, which tests then judge us by too, beside the one on PATH.
+const currentVariable = "LINERATE_IPERF3"
+
+// stocks are the builds of iperf3 that judge us.
+var stocks = []stock{
+	{"iperf3", func(t *testing.T) string { return testnet.NeedTool(t, "iperf3") }, false},
+	{"current iperf3", func(t *testing.T) string {
+		return testnet.VariableTool(t, currentVariable, "a current iperf3 (3.17 or newer)")
+	}, true},
 }
 
-// stockServer starts iperf3 -s on loopback for the length of a test.
-func stockServer(t *testing.T, args ...string) string {
+type stock struct {
+	name    string
+	tool    func(t *testing.T) string // skips where it is missing
+	current bool
+}
+
+// serve starts iperf3 -s for the length of a test.
+func (s stock) serve(t *testing.T, host string, args ...string) (addr string) {
 	t.Helper()
-	tool := testnet.NeedTool(t, "iperf3")
-	port := freePort(t)
-	cmd := exec.Command(tool, append([]string{"-s", "-B", "127.0.0.1", "-p", strconv.Itoa(port), "--forceflush"}, args...)...)
-	var out lockedBuffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	port := testnet.FreePort(t, host)
+	argv := append([]string{s.tool(t), "-s", "-B", host, "-p", port, "--forceflush"}, args...)
+	p := testnet.RunHere(t, "", "listening", argv...)
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("iperf3 -s, %v: %s", cmd.ProcessState, out.String())
+			t.Logf("%v: %s", argv, p.Output())
 		}
 	})
-	for range 100 {
-		if strings.Contains(out.String(), "listening") {
-			return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		}
-		time.Sleep(20 * time.Millisecond)
+	return net.JoinHostPort(host, port)
+}
+
+// client runs iperf3 -c to its end and returns its JSON.
+func (s stock) client(t *testing.T, addr string, args ...string) ([]byte, error) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
 	}
-	t.Fatalf("iperf3 -s does not listen: %s", out.String())
-	return ""
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return exec.CommandContext(ctx, s.tool(t), append([]string{"-c", host, "-p", port, "-J"}, args...)...).Output()
 }
 
 // run does one test as client. A stock server is away for a moment between two
-// tests: it closes its listener, or says that it is busy.
+// tests: it closes its listener, with who waits there, or says that it is busy.
 func run(t *testing.T, d *Client, test stream.Test) (stream.Outcome, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -127,7 +108,8 @@ func run(t *testing.T, d *Client, test stream.Test) (stream.Outcome, error) {
 	for try := 0; ; try++ {
 		c := &stream.Client{Test: test.Defaulted(), Dialect: d, Peer: d.Addr}
 		err := c.Run(ctx)
-		if away := errors.Is(err, ErrBusy) || errors.Is(err, syscall.ECONNREFUSED); !away || try == 100 {
+		away := errors.Is(err, ErrBusy) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) && c.Outcome().Group == nil
+		if !away || try == 100 {
 			return c.Outcome(), err
 		}
 		time.Sleep(20 * time.Millisecond)

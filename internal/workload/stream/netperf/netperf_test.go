@@ -6,131 +6,148 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"io"
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/linerate/linerate/internal/testnet"
 	wire "github.com/linerate/linerate/internal/wire/netperf"
 	"github.com/linerate/linerate/internal/workload/stream"
 	"github.com/linerate/linerate/result"
 )
 
-// serve starts our server on loopback for the length of a test.
+// sideBySide is how many tests run at once: they wait for their time to pass
+// more than for a processor.
+const sideBySide = "6"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", sideBySide); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// serve starts our server on loopback for the length of a test. Finished tests
+// come over the channel.
 func serve(t *testing.T, s *Server) (addr string, finished <-chan Finished) {
+	t.Helper()
+	return serveOn(t, testnet.Loopback4, s)
+}
+
+func serveOn(t *testing.T, host string, s *Server) (addr string, finished <-chan Finished) {
 	t.Helper()
 	done := make(chan Finished, 1000)
 	s.Finished = func(f Finished) { done <- f }
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	a, err := s.Listen(ctx, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	return a.String(), done
+	return testnet.ServeHere(t, host, s), done
 }
 
-// original returns the path of netperf or netserver. netperf is not free
-// software in Debian's sense, so no laboratory can be asked to have it: without
-// it these tests say so, and golden messages stand in (wire/netperf).
-func original(t *testing.T, tool string) string {
+// Environment variables with the paths of netperf and netserver, where PATH has
+// none. netperf is not free software in Debian's sense, so no laboratory can be
+// asked to have it: without it these tests say so, and golden messages stand in
+// (wire/netperf).
+const (
+	netperfVariable   = "LINERATE_NETPERF"
+	netserverVariable = "LINERATE_NETSERVER"
+)
+
+// original returns the path of netperf or netserver.
+func original(t *testing.T, tool, variable string) string {
 	t.Helper()
-	path, err := exec.LookPath(tool)
-	if err != nil {
-		t.Skipf("not possible here: %s is not in Debian main (non-free)", tool)
+	if path, err := exec.LookPath(tool); err == nil {
+		return path
 	}
-	return path
+	return testnet.VariableTool(t, variable, tool+" (not in Debian main: non-free)")
 }
 
 // netserver starts the original server.
-func netserver(t *testing.T) string {
+func netserver(t *testing.T, host string) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(original(t, "netserver"), "-D", "-4", "-p", port)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	for range 100 {
-		if c, err := net.Dial("tcp", addr); err == nil {
-			c.Close()
-			return addr
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("netserver does not listen")
-	return ""
+	port := testnet.FreePort(t, host)
+	addr := net.JoinHostPort(host, port)
+	testnet.RunHere(t, addr, "", original(t, "netserver", netserverVariable), "-D", "-L", host, "-p", port)
+	return addr
 }
 
+// size is a transfer, and brief a time, short enough for a matrix of tests. The
+// protocol counts whole seconds: brief is one where the server ends the test.
 const (
 	second = time.Second
+	brief  = 300 * time.Millisecond
 	size   = 8 << 20
 )
 
+// cases is what our client asks of servers.
 var cases = map[string]stream.Test{
-	"TCP_STREAM":       {Duration: second},
-	"TCP_STREAM bytes": {Bytes: size},
-	"TCP_STREAM x 3":   {Duration: second, Parallel: 3},
-	"TCP_STREAM set":   {Duration: second, Message: 1000, Socket: stream.Socket{NoDelay: true, Window: 64 << 10, Congestion: "reno"}},
-	"TCP_MAERTS":       {Duration: second, Direction: stream.Receive},
-	"TCP_MAERTS bytes": {Bytes: size, Direction: stream.Receive},
-	"both":             {Duration: second, Direction: stream.Both},
-	"UDP_STREAM":       {Protocol: stream.UDP, Duration: second, Rate: 50e6},
-	"UDP receive":      {Protocol: stream.UDP, Duration: second, Direction: stream.Receive, Message: 1000},
-	"TCP_RR":           {Duration: second, Request: 1, Response: 1},
-	"TCP_RR sizes":     {Duration: second, Request: 128, Response: 8192, Parallel: 2},
-	"TCP_RR count":     {Messages: 500, Request: 1, Response: 1},
-	"TCP_CRR":          {Duration: second, Request: 1, Response: 1, Connect: true},
-	"UDP_RR":           {Protocol: stream.UDP, Duration: second, Request: 100, Response: 200},
+	"TCP_STREAM":            {Duration: brief},
+	"TCP_STREAM bytes":      {Bytes: size},
+	"TCP_STREAM x 3":        {Duration: brief, Parallel: 3},
+	"TCP_STREAM no delay":   {Duration: brief, Message: 1000, Socket: stream.Socket{NoDelay: true}},
+	"TCP_STREAM window":     {Bytes: size, Socket: stream.Socket{Window: 64 << 10}},
+	"TCP_STREAM congestion": {Bytes: size, Socket: stream.Socket{Congestion: "reno"}},
+	"TCP_STREAM tos":        {Bytes: size, Socket: stream.Socket{TOS: 32}},
+	"TCP_STREAM set":        {Duration: brief, Message: 1000, Socket: stream.Socket{NoDelay: true, Window: 64 << 10, Congestion: "reno"}},
+	"TCP_MAERTS":            {Duration: second, Direction: stream.Receive},
+	"TCP_MAERTS bytes":      {Bytes: size, Direction: stream.Receive},
+	"TCP_MAERTS x 3":        {Bytes: 3 * size, Parallel: 3, Direction: stream.Receive},
+	"TCP_MAERTS no delay":   {Bytes: size, Message: 1024, Direction: stream.Receive, Socket: stream.Socket{NoDelay: true}},
+	"TCP_MAERTS window":     {Bytes: size, Direction: stream.Receive, Socket: stream.Socket{Window: 64 << 10}},
+	"TCP_MAERTS congestion": {Bytes: size, Direction: stream.Receive, Socket: stream.Socket{Congestion: "reno"}},
+	"TCP_MAERTS tos":        {Bytes: size, Direction: stream.Receive, Socket: stream.Socket{TOS: 32}},
+	"both":                  {Duration: second, Direction: stream.Both},
+	"UDP_STREAM":            {Protocol: stream.UDP, Duration: brief, Rate: 50e6},
+	"UDP receive":           {Protocol: stream.UDP, Duration: second, Direction: stream.Receive, Message: 1000},
+	"TCP_RR":                {Duration: brief, Request: 1, Response: 1},
+	"TCP_RR sizes":          {Duration: brief, Request: 128, Response: 8192, Parallel: 2},
+	"TCP_RR no delay":       {Duration: brief, Request: 2000, Response: 2000, Socket: stream.Socket{NoDelay: true}},
+	"TCP_RR count":          {Messages: 500, Request: 1, Response: 1},
+	"TCP_CRR":               {Duration: brief, Request: 1, Response: 1, Connect: true},
+	"UDP_RR":                {Protocol: stream.UDP, Duration: brief, Request: 100, Response: 200},
 }
+
+// hosts are the IP versions of the matrix.
+var hosts = map[string]string{"IPv4": testnet.Loopback4, "IPv6": testnet.Loopback6}
 
 func TestClient(t *testing.T) {
-	t.Run("linerate", func(t *testing.T) {
-		addr, finished := serve(t, &Server{})
-		matrix(t, addr, func(t *testing.T) {
-			select {
-			case f := <-finished:
-				if f.Err != nil {
-					t.Errorf("our server: %v", f.Err)
+	t.Parallel()
+	for version, host := range hosts {
+		t.Run("linerate "+version, func(t *testing.T) {
+			t.Parallel()
+			addr, finished := serveOn(t, host, &Server{})
+			matrix(t, addr, func(t *testing.T, o stream.Outcome) {
+				for range o.Test.Parallel {
+					select {
+					case f := <-finished:
+						if f.Err != nil {
+							t.Errorf("our server: %v", f.Err)
+						}
+					case <-time.After(10 * time.Second):
+						t.Error("our server finished no test")
+					}
 				}
-			case <-time.After(10 * time.Second):
-				t.Error("our server finished no test")
-			}
+			})
 		})
-	})
-	t.Run("netserver", func(t *testing.T) { matrix(t, netserver(t), func(*testing.T) {}) })
+		t.Run("netserver "+version, func(t *testing.T) {
+			t.Parallel()
+			matrix(t, netserver(t, host), func(*testing.T, stream.Outcome) {})
+		})
+	}
 }
 
-func matrix(t *testing.T, addr string, after func(*testing.T)) {
+func matrix(t *testing.T, addr string, after func(*testing.T, stream.Outcome)) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := &stream.Client{Test: test.Defaulted(), Dialect: &Client{Addr: addr}}
 			if err := c.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			after(t)
+			after(t, c.Outcome())
 			check(t, c.Outcome())
 		})
 	}
@@ -175,35 +192,56 @@ func check(t *testing.T, o stream.Outcome) {
 
 // The original client against our server.
 func TestServer(t *testing.T) {
-	tool := original(t, "netperf")
-	addr, finished := serve(t, &Server{})
-	host, port, _ := net.SplitHostPort(addr)
-	for _, args := range []string{
-		"-t TCP_STREAM", "-t TCP_MAERTS", "-t TCP_RR", "-t TCP_CRR", "-t TCP_CC", "-t TCP_SENDFILE", "-t UDP_RR", "-t UDP_STREAM -- -R 1 -m 1024",
-		"-t TCP_STREAM -c -C", "-t TCP_RR -c -C", "-t TCP_STREAM -- -m 64 -D -s 64K -S 64K -K reno", "-t omni -- -d rr -r 100,200", "-t TCP_RR -l -500",
-	} {
-		t.Run(args, func(t *testing.T) {
-			cmd := exec.Command(tool, append([]string{"-H", host, "-p", port, "-l", "1"}, strings.Fields(args)...)...)
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %s", err, out)
+	t.Parallel()
+	for version, host := range hosts {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			tool := original(t, "netperf", netperfVariable)
+			addr, finished := serveOn(t, host, &Server{})
+			_, port, _ := net.SplitHostPort(addr)
+			for _, args := range []string{
+				"-t TCP_STREAM", "-t TCP_MAERTS", "-t TCP_RR", "-t TCP_CRR", "-t TCP_CC", "-t TCP_SENDFILE", "-t UDP_RR", "-t UDP_STREAM -- -R 1 -m 1024",
+				"-t TCP_STREAM -c -C", "-t TCP_RR -c -C", "-t TCP_STREAM -T 0,0", "-t TCP_STREAM -- -m 64", "-t TCP_MAERTS -- -m ,64", "-t TCP_STREAM -- -D", "-t TCP_MAERTS -- -D",
+				"-t TCP_STREAM -- -s 64K -S 64K", "-t TCP_MAERTS -- -s 64K -S 64K", "-t TCP_STREAM -- -K reno", "-t TCP_MAERTS -- -K reno", "-t TCP_STREAM -- -P ,0",
+				"-t TCP_STREAM -- -m 64 -D -s 64K -S 64K -K reno", "-t omni -- -d rr -r 100,200", "-t omni -- -d send", "-t omni -- -d recv", "-t TCP_RR -l -500",
+				"-t TCP_RR -- -r 128,8192", "-t UDP_RR -- -r 100,200",
+			} {
+				t.Run(args, func(t *testing.T) {
+					t.Parallel()
+					originalClient(t, tool, host, port, args)
+				})
 			}
-			if f := <-finished; f.Err != nil {
-				t.Errorf("our server: %v", f.Err)
-			}
-			if strings.Contains(args, "TCP_CC") {
-				return // a table of its own
-			}
-			runs, err := wire.ParseOutput(string(out))
-			if err != nil || runs[0].Throughput <= 0 {
-				t.Errorf("netperf shows %+v, %v: %s", runs, err, out)
-			}
+			t.Cleanup(func() {
+				for len(finished) > 0 {
+					if f := <-finished; f.Err != nil {
+						t.Errorf("our server: %v", f.Err)
+					}
+				}
+			})
 		})
+	}
+}
+
+func originalClient(t *testing.T, tool, host, port, args string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, tool, append([]string{"-H", host, "-p", port, "-l", "1"}, strings.Fields(args)...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if strings.Contains(args, "TCP_CC") {
+		return // a table of its own
+	}
+	runs, err := wire.ParseOutput(string(out))
+	if err != nil || runs[0].Throughput <= 0 {
+		t.Errorf("netperf shows %+v, %v: %s", runs, err, out)
 	}
 }
 
 // Clients built without migrated tests send messages of their own.
 func TestClassicClient(t *testing.T) {
+	t.Parallel()
 	addr, finished := serve(t, &Server{})
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -272,6 +310,7 @@ func exchange(t *testing.T, c net.Conn, m []byte) []byte {
 // A client that takes its time before the first byte (its -s) loses nothing
 // (HewlettPackard/netperf #77), and the wait is no part of the test.
 func TestLateStart(t *testing.T) {
+	t.Parallel()
 	addr, finished := serve(t, &Server{})
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -300,6 +339,7 @@ func TestLateStart(t *testing.T) {
 }
 
 func TestPassphrase(t *testing.T) {
+	t.Parallel()
 	addr, _ := serve(t, &Server{Passphrase: "open sesame"})
 	for phrase, ok := range map[string]bool{"open sesame": true, "sesame": false, "": false} {
 		c := &stream.Client{Test: stream.Test{Bytes: 1 << 20}.Defaulted(), Dialect: &Client{Addr: addr, Passphrase: phrase}}
@@ -311,6 +351,7 @@ func TestPassphrase(t *testing.T) {
 
 // A netperf of 2.5 or older answers with 256 bytes.
 func TestOldServer(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -330,65 +371,4 @@ func TestOldServer(t *testing.T) {
 	if !errors.Is(err, ErrOldPeer) {
 		t.Errorf("%v, want %v", err, ErrOldPeer)
 	}
-}
-
-// Hostile clients leave nothing behind: no goroutine, no descriptor.
-func TestHostileClients(t *testing.T) {
-	addr, _ := serve(t, &Server{Limit: 64})
-	request := wire.Request{Protocol: wire.ProtoTCP, Direction: wire.ServerReceives, Length: 1}
-	attack := func(f func(c *net.TCPConn)) {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer c.Close()
-		f(c.(*net.TCPConn))
-	}
-	scripts := []func(c *net.TCPConn){
-		func(*net.TCPConn) {},
-		func(c *net.TCPConn) { _, _ = c.Write(make([]byte, 100)) },
-		func(c *net.TCPConn) { _, _ = c.Write([]byte(strings.Repeat("GET / HTTP/1.1\r\n", 50))) },
-		func(c *net.TCPConn) { _, _ = c.Write(request.Message()[:]); _ = c.SetLinger(0) },
-		func(c *net.TCPConn) { _, _ = c.Write(request.Message()[:]); exchange(t, c, nil) }, // and never connects
-		func(c *net.TCPConn) {
-			bad := request
-			bad.Direction = 9
-			_, _ = c.Write(bad.Message()[:])
-			_, _ = io.Copy(io.Discard, c)
-		},
-	}
-	round := func() {
-		var wg sync.WaitGroup
-		for _, s := range scripts {
-			for range 4 {
-				wg.Go(func() { attack(s) })
-			}
-		}
-		wg.Wait()
-		c := &stream.Client{Test: stream.Test{Bytes: 1 << 20}.Defaulted(), Dialect: &Client{Addr: addr}}
-		if err := c.Run(t.Context()); err != nil {
-			t.Errorf("a good client among the hostile: %v", err)
-		}
-	}
-	count := func() int {
-		es, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return runtime.NumGoroutine() + len(es)
-	}
-	round()
-	time.Sleep(300 * time.Millisecond)
-	before := count()
-	for range 5 {
-		round()
-	}
-	for range 100 {
-		if count() <= before+8 {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Errorf("goroutines and descriptors %d -> %d", before, count())
 }
