@@ -215,6 +215,20 @@ func TestReceiverTellsLateFromLost(t *testing.T) {
 	}
 }
 
+// A rate that was not reached shows as such (HewlettPackard/netperf #39): what
+// was asked for, what was sent and what arrived are three figures.
+func TestPacedTellsIntendedFromSent(t *testing.T) {
+	const rate = 40e6
+	o := runPair(t, &pair{}, Test{Protocol: UDP, Rate: rate, Duration: 200 * time.Millisecond, Socket: Socket{RecvBuffer: 4 << 20}})
+	vs := o.Values()
+	intended, _ := result.Get(vs, result.IntendedRate)
+	sent, _ := result.Get(vs, result.SentRate)
+	got, ok := result.Get(vs, result.Goodput)
+	if !ok || intended != rate || sent <= 0 || sent > 1.1*rate || got > 1.1*sent {
+		t.Errorf("intended %v, sent %v, received %v", intended, sent, got)
+	}
+}
+
 // An interrupt ends a test like its own end does, with the peer's figures.
 func TestInterruptKeepsResults(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())

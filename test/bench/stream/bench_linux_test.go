@@ -38,7 +38,7 @@ func points() (all []point) {
 		}
 	}
 	for _, m := range []int{64, 512, 1472} {
-		all = append(all, point{udp: true, direction: "tx", message: m, streams: 1})
+		all = append(all, point{udp: true, direction: "tx", message: m, streams: 1}, point{udp: true, plain: true, direction: "tx", message: m, streams: 1})
 	}
 	return append(all, point{rr: true, message: 1, streams: 1})
 }

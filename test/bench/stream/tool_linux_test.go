@@ -22,6 +22,7 @@ import (
 // point is one thing to measure.
 type point struct {
 	udp       bool
+	plain     bool   // of UDP: without segmentation and coalescing by the kernel (GSO, GRO)
 	direction string // tx, rx, both
 	message   int
 	streams   int
@@ -32,6 +33,8 @@ func (p point) String() string {
 	switch {
 	case p.rr:
 		return fmt.Sprintf("TCP_RR %d B", p.message)
+	case p.plain:
+		return fmt.Sprintf("udp %d B plain", p.message)
 	case p.udp:
 		return fmt.Sprintf("udp %d B", p.message)
 	}
@@ -99,6 +102,9 @@ func (r *rig) linerate(bin string) *tool {
 				proto = "udp"
 			}
 			a := []string{bin, "bench", proto, r.addr, "--json", "-t", duration.String(), "--every", "10s"}
+			if p.plain {
+				a = append(a, "--no-offload")
+			}
 			if p.rr {
 				return append(a, "--rr", strconv.Itoa(p.message)) // on the cores that the system picks, like netperf's
 			}

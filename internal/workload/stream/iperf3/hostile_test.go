@@ -355,7 +355,8 @@ func TestStreamsGoByAcceptance(t *testing.T) {
 	}
 }
 
-// Several clients at once, beyond the limit the stock answer, byte for byte.
+// Several clients at once, beyond the limit the stock answer, byte for byte
+// (esnet/iperf #980, #285, #327, #685, #1754).
 func TestServesSeveralAtOnce(t *testing.T) {
 	addr, finished := serve(t, &Server{Limit: 3})
 	var wg sync.WaitGroup
