@@ -10,6 +10,10 @@ import (
 // idle bounds a wait for the first frame, after which the loop looks around.
 const idle = 100 * time.Millisecond
 
+// unwatched bounds a sleep with frames in the ring: a board's firmware sees its
+// list fill up by itself, we have to look.
+const unwatched = 2 * Tick
+
 // receive is the card's receive side and its interrupt: it waits until an
 // interrupt is due and serves it, on a thread of its own, because the timer's
 // accuracy is that thread's.
@@ -30,7 +34,7 @@ func (n *NIC) receive(ctx context.Context, d Driver) error {
 		now := n.timer.Now()
 		wait, yes := n.pacer.due(now, filled)
 		if !yes {
-			n.timer.Sleep(wait)
+			n.timer.Sleep(min(wait, unwatched))
 			continue
 		}
 		if err := n.interrupt(d, now, filled); err != nil {
