@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -64,7 +65,11 @@ func (o *serveFTPOptions) listenAll(user *netstack.Stack) (all []ftpListener, er
 }
 
 func listenOn(all []ftpListener, address string, implicit bool) ([]ftpListener, error) {
-	l, err := net.Listen("tcp", address)
+	// The server sets keep-alive its own way, and no FTP client asks for MPTCP:
+	// both would cost each login system calls.
+	lc := net.ListenConfig{KeepAlive: -1}
+	lc.SetMultipathTCP(false)
+	l, err := lc.Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return all, fmt.Errorf("--listen %s: %w", address, err)
 	}

@@ -22,7 +22,7 @@ var (
 	rounds = flag.Int("rounds", 5, "rounds of every transfer; the medians are shown")
 	binary = flag.String("linerate", "", "measure this `program` instead of building ours")
 	before = flag.String("before", "", "also measure this `program`, an earlier linerate")
-	only   = flag.String("only", "", "measure only rows whose text, such as \"FTPS put to tmpfs vsftpd\", matches this `regexp`")
+	only   = flag.String("only", "", "measure only rows whose text, such as \"FTPS put to tmpfs vsftpd\" or \"sessions\", matches this `regexp`")
 )
 
 // key says which column of which row a figure belongs to.
@@ -73,11 +73,14 @@ func BenchmarkFTP(b *testing.B) {
 			}
 		}
 	}
+	r.bin = ourBin
+	var sessions sessionFigures
+	if pattern.MatchString("sessions") {
+		sessions = r.sessions(peers)
+	}
 	if *only != "" {
 		return // bars need all
 	}
-	r.bin = ourBin
-	sessions := r.sessions(peers)
 	for _, line := range bars(f, sessions, peers) {
 		fmt.Println(line)
 	}

@@ -59,12 +59,19 @@ func (r *records) number() []byte {
 
 // seal appends a record to b, which has room for it.
 func (r *records) seal(b []byte, kind byte, content []byte) []byte {
-	n := len(content) + plaintextCiphertext
-	header := append(b, typeApplication, 3, 3, byte(n>>8), byte(n))[len(b):]
+	copy(b[len(b)+recordHeader:cap(b)], content)
+	return r.sealInPlace(b, kind, len(content))
+}
+
+// sealInPlace does the same for n bytes of content that are where the record
+// will have them.
+func (r *records) sealInPlace(b []byte, kind byte, n int) []byte {
+	size := n + plaintextCiphertext
+	header := append(b, typeApplication, 3, 3, byte(size>>8), byte(size))[len(b):]
 	body := b[len(b)+recordHeader : len(b)+recordHeader]
-	inner := append(append(body, content...), kind)
+	inner := append(body[:n], kind)
 	r.gcm.Seal(body, r.number(), inner, header)
-	return b[:len(b)+recordHeader+n]
+	return b[:len(b)+recordHeader+size]
 }
 
 // open opens the record b into dst, which has room for its content, type and

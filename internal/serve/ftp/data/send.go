@@ -40,6 +40,11 @@ func (t *transfer) send(r io.Reader) error {
 		t.way = WaySendfile
 		return t.sendExtents(c, extents)
 	}
+	if c, ok := t.conn.(*TLSConn); ok && !lends(r) {
+		if done, err := t.sendSealed(c, extents); done {
+			return err
+		}
+	}
 	if c, ok := t.conn.(io.ReaderFrom); ok && t.opt.SendSize == 0 && t.opt.Limit == nil {
 		t.way = WayLent
 		return t.sendSections(c, extents)
@@ -49,14 +54,19 @@ func (t *transfer) send(r io.Reader) error {
 
 // sendRead sends what has to be read first.
 func (t *transfer) sendRead(r io.Reader) error {
-	if lent, ok := r.(io.WriterTo); ok && !t.opt.Copy {
-		if _, file := r.(*os.File); !file {
-			t.way = WayMapped
-			_, err := lent.WriteTo(sender{t})
-			return err
-		}
+	if lends(r) && !t.opt.Copy {
+		t.way = WayMapped
+		_, err := r.(io.WriterTo).WriteTo(sender{t})
+		return err
 	}
 	return t.sendCopy(r)
+}
+
+// lends reports whether r gives its own memory.
+func lends(r io.Reader) bool {
+	_, lent := r.(io.WriterTo)
+	_, file := r.(*os.File)
+	return lent && !file
 }
 
 // sectionSize bounds what a connection reads at once, so that who watches sees

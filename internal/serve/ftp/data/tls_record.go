@@ -33,6 +33,13 @@ func (t *TLSConn) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// ours reports whether we make the records.
+func (g *gather) ours() bool {
+	g.wmu.Lock()
+	defer g.wmu.Unlock()
+	return g.out != nil
+}
+
 // room sees to it that a record of n bytes fits into what is gathered.
 func (g *gather) room(n int) error {
 	if g.wb == nil || g.ending {
