@@ -6,7 +6,7 @@ set -eu
 PATH=$PATH:/usr/sbin:/sbin
 
 # program or file:package
-want="ip:iproute2 tc:iproute2 tcpdump:tcpdump tshark:tshark iperf3:iperf3 curl:curl lftp:lftp vsftpd:vsftpd tnftp:tnftp
+want="ip:iproute2 tc:iproute2 tcpdump:tcpdump tshark:tshark tcptrace:tcptrace iperf3:iperf3 curl:curl lftp:lftp vsftpd:vsftpd tnftp:tnftp
 	nft:nftables ethtool:ethtool python3:python3 busybox:busybox-static openssl:openssl
 	clang:clang llvm-strip:llvm /usr/include/bpf/bpf_helpers.h:libbpf-dev"
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/linerate/linerate/internal/explain"
+	wire "github.com/linerate/linerate/internal/wire/iperf3"
 	"github.com/linerate/linerate/internal/workload/stream"
 	"github.com/linerate/linerate/result"
 )
@@ -117,7 +118,16 @@ func (s *streamFlags) trial(ctx context.Context, target string, t stream.Test, l
 		return nil, err
 	}
 	defer closeMeters()
+	var watch *beside
+	if s.capture {
+		if watch, err = watchBeside(withPort(target, wire.Port)); err != nil {
+			return nil, err
+		}
+	}
 	one, _, err := record(ctx, d, target, t, s.every, more...)
+	if watch != nil {
+		watch.into(one)
+	}
 	if one != nil {
 		if limit := l.limit(t); limit > 0 {
 			one.Totals = append(one.Totals, result.LineLimit.Of(limit))
@@ -138,6 +148,16 @@ func (s *streamFlags) add(r, one *result.Result, t stream.Test, repeat int) {
 	}
 	if f, ok := explain.Bound(explain.Explain(one)); ok && trial.Note == "" {
 		trial.Note = f.Text
+	}
+	for _, f := range one.Findings { // of a capture beside it
+		if f.Verdict == result.DoesNotLimit {
+			continue // said once for each size it is too much
+		}
+		if trial.Note == "" || f.Rule == one.Findings[0].Rule {
+			trial.Note = f.Text
+		}
+		f.Trial = fmt.Sprintf("%s %s: %s", trial.Name, t.Direction, f.Trial)
+		r.Findings = append(r.Findings, f)
 	}
 	r.Ends = one.Ends
 	r.Trials = append(r.Trials, trial)
@@ -172,7 +192,7 @@ func finish(r *result.Result, err error) (*result.Result, error) {
 	for _, dir := range []stream.Direction{stream.Transmit, stream.Receive, stream.Both} {
 		r.Totals = append(r.Totals, cost(r, string(dir))...)
 	}
-	r.Findings = explain.Explain(r)
+	r.Findings = append(explain.Explain(r), r.Findings...)
 	return r, err
 }
 

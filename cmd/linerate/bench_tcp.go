@@ -52,9 +52,6 @@ func benchStream(ctx context.Context, c cli, out *output, s *streamFlags, p stre
 	}
 	defer far.close()
 	if s.sweep != "" || s.repeats > 1 {
-		if s.capture {
-			return usagef("--capture watches one measurement: leave --sweep and --repeats out")
-		}
 		r, err := s.series(ctx, target, t)
 		far.into(r)
 		return out.deliver(c, r, err)

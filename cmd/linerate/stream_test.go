@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/linerate/linerate/internal/testnet"
 	"github.com/linerate/linerate/internal/workload/stream"
 	"github.com/linerate/linerate/result"
 )
@@ -95,6 +97,27 @@ func TestLineLimit(t *testing.T) {
 	} {
 		if got := l.limit(c.test) / 1e6; math.Abs(got-c.want) > 0.001 {
 			t.Errorf("%+v: %.3f, want %.3f", c.test, got, c.want)
+		}
+	}
+}
+
+// TestSweepCapture wants a verdict of the capture for each size.
+func TestSweepCapture(t *testing.T) {
+	testnet.NeedRoot(t)
+	ip, _ := serveStream(t)
+	status, out, errs := shell(t, "bench", "tcp", ip, "--sweep", "512,8192", "--direction", "tx", "--capture", "-t", "200ms", "--json")
+	if status != exitDone {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	r, err := result.Decode(strings.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range r.Trials {
+		if i := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
+			return strings.HasPrefix(f.Trial, x.Name+" tx: ") && strings.HasPrefix(f.Rule, "tcp.")
+		}); i < 0 || x.Note != r.Findings[i].Text {
+			t.Errorf("%s: no finding of its capture in %d; its note: %s", x.Name, len(r.Findings), x.Note)
 		}
 	}
 }
