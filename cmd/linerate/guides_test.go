@@ -34,6 +34,7 @@ func TestGuidesRun(t *testing.T) {
 				fenced = !fenced
 				continue
 			}
+			line, _, _ = strings.Cut(line, " #")
 			for command := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == '|' }) {
 				command = strings.TrimPrefix(strings.TrimSpace(command), "sudo ")
 				words := strings.Fields(command)
