@@ -69,10 +69,10 @@ func newRig(b *testing.B, program string) *rig {
 	r.do(b, box, "ip", "neigh", "replace", "2001:2:0:2::2", "lladdr", r.to.MAC, "dev", r.out.Interface, "nud", "permanent")
 	r.do(b, box, "ip", "neigh", "replace", "198.18.1.2", "lladdr", r.from.MAC, "dev", r.in.Interface, "nud", "permanent")
 	r.do(b, box, "ip", "neigh", "replace", "2001:2:0:1::2", "lladdr", r.from.MAC, "dev", r.in.Interface, "nud", "permanent")
-	r.thread = r.thread1(b, r.in, routerCore)
+	r.thread = testnet.ThreadNAPI(b, r.in, routerCore)
 	// The sink goes before the generator on their core: what it leaves in its
 	// ring too long, the router would lose.
-	if err := unix.SchedSetAttr(r.thread1(b, r.to, otherCore), &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}, 0); err != nil {
+	if err := unix.SchedSetAttr(testnet.ThreadNAPI(b, r.to, otherCore), &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}, 0); err != nil {
 		b.Fatal(err)
 	}
 	return r
@@ -85,44 +85,6 @@ func (r *rig) do(b *testing.B, n *testnet.Namespace, argv ...string) string {
 		b.Fatalf("%v: %v\n%s", argv, err, out)
 	}
 	return out
-}
-
-// thread1 gives an interface's NAPI a thread of its own on a core and returns
-// its number.
-func (r *rig) thread1(b *testing.B, e testnet.End, core int) int {
-	b.Helper()
-	known := napiThreads()
-	err := e.Namespace.Do(func() error {
-		return os.WriteFile("/sys/class/net/"+e.Interface+"/threaded", []byte("1"), 0o644)
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for pid := range napiThreads() {
-		if known[pid] {
-			continue
-		}
-		var set unix.CPUSet
-		set.Set(core)
-		if err := unix.SchedSetaffinity(pid, &set); err != nil {
-			b.Fatal(err)
-		}
-		return pid
-	}
-	b.Fatalf("%s got no NAPI thread", e.Interface)
-	return 0
-}
-
-func napiThreads() map[int]bool {
-	all := map[int]bool{}
-	names, _ := filepath.Glob("/proc/[0-9]*/comm")
-	for _, name := range names {
-		if text, err := os.ReadFile(name); err == nil && strings.HasPrefix(string(text), "napi/") {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-			all[pid] = true
-		}
-	}
-	return all
 }
 
 // busy returns the CPU time of a thread.

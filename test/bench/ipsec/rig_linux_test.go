@@ -59,9 +59,9 @@ func newRig(b *testing.B, program string) *rig {
 		b.Fatal(err)
 	}
 	do(b, box, "ip", "neigh", "replace", "198.19.1.2", "lladdr", r.to.MAC, "dev", r.out.Interface, "nud", "permanent")
-	r.napi = thread(b, r.in, gatewayCore)
+	r.napi = testnet.ThreadNAPI(b, r.in, gatewayCore)
 	// The sink goes before the generator on their core.
-	if err := unix.SchedSetAttr(thread(b, r.to, otherCore), &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}, 0); err != nil {
+	if err := unix.SchedSetAttr(testnet.ThreadNAPI(b, r.to, otherCore), &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}, 0); err != nil {
 		b.Fatal(err)
 	}
 	return r
@@ -74,42 +74,6 @@ func do(b *testing.B, n *testnet.Namespace, argv ...string) string {
 		b.Fatalf("%v: %v\n%s", argv, err, out)
 	}
 	return out
-}
-
-// thread gives an interface's NAPI a thread of its own on a core.
-func thread(b *testing.B, e testnet.End, core int) int {
-	b.Helper()
-	known := napiThreads()
-	if err := e.Namespace.Do(func() error {
-		return os.WriteFile("/sys/class/net/"+e.Interface+"/threaded", []byte("1"), 0o644)
-	}); err != nil {
-		b.Fatal(err)
-	}
-	for pid := range napiThreads() {
-		if known[pid] {
-			continue
-		}
-		var set unix.CPUSet
-		set.Set(core)
-		if err := unix.SchedSetaffinity(pid, &set); err != nil {
-			b.Fatal(err)
-		}
-		return pid
-	}
-	b.Fatalf("%s got no NAPI thread", e.Interface)
-	return 0
-}
-
-func napiThreads() map[int]bool {
-	all := map[int]bool{}
-	names, _ := filepath.Glob("/proc/[0-9]*/comm")
-	for _, name := range names {
-		if text, err := os.ReadFile(name); err == nil && strings.HasPrefix(string(text), "napi/") {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-			all[pid] = true
-		}
-	}
-	return all
 }
 
 // busy returns the CPU time of a process with its threads.
