@@ -14,7 +14,7 @@ import (
 // State reads the counters.
 func (p *Path) State() (State, error) {
 	s := State{
-		Routed: atomic.LoadUint32(&p.config.Router) == 1, Generation: atomic.LoadUint32(&p.config.Generation), Flows: p.table.held, Room: p.table.room(),
+		Routed: atomic.LoadUint32(&p.config.Router) == 1, Generation: atomic.LoadUint32(&p.config.Generation), Flows: p.table.count(), Room: p.table.room(),
 		Lease: time.Duration(int64(atomic.LoadUint64(&p.config.Lease)) - monotonic()), Interfaces: p.pinned(),
 	}
 	for i, r := range reasonTexts() {

@@ -54,11 +54,9 @@ func openTable(m *ebpf.Map, seed uint32) (*table, error) {
 		return nil, fmt.Errorf("map the flow table: %w", err)
 	}
 	t := &table{memory: mem, ways: unsafe.Slice((*programWay)(unsafe.Pointer(&mem[0])), n), seed: seed, resting: map[uint32]bool{}}
+	t.held = t.count()
 	for i := range t.ways {
-		switch w := &t.ways[i]; {
-		case w.live() && w.Flags&flagFirst != 0:
-			t.held++
-		case w.state() == programStateFREED: // perhaps just now
+		if t.ways[i].state() == programStateFREED { // perhaps just now
 			t.lieFallow(uint32(i), uint32(i))
 		}
 	}
@@ -74,6 +72,16 @@ func (t *table) close() error { return unix.Munmap(t.memory) }
 
 // room is how many connections the table is made for.
 func (t *table) room() int { return len(t.ways) / placesPer }
+
+// count returns how many connections there are, whoever added them.
+func (t *table) count() (n int) {
+	for i := range t.ways {
+		if w := &t.ways[i]; w.live() && w.Flags&flagFirst != 0 {
+			n++
+		}
+	}
+	return n
+}
 
 // near yields the places where a way of this key may lie, in the order in which
 // the programs look.
