@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/linerate/linerate/internal/testnet"
+	"github.com/linerate/linerate/internal/wire/frame"
 )
 
 // programs are the programs on tables of their own, attached to nothing; what
@@ -171,7 +172,7 @@ func sum(start uint32, b []byte) uint16 {
 	if len(b)%2 == 1 {
 		start += uint32(b[len(b)-1]) << 8
 	}
-	return fold(start)
+	return frame.Fold(uint64(start))
 }
 
 func pseudo(tu Tuple, length int) uint32 {
@@ -398,6 +399,10 @@ func TestTableIsReadBack(t *testing.T) {
 		if !again.has(c) {
 			t.Errorf("%v is lost; there are %v", c, again.connections())
 		}
+	}
+	p.table.end(all[0])
+	if n := again.count(); n != 1 {
+		t.Errorf("who opened the table before counts %d connections, want the 1 that is left", n)
 	}
 }
 

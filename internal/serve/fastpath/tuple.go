@@ -3,6 +3,8 @@ package fastpath
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/linerate/linerate/internal/wire/frame"
 )
 
 // Tuple is what identifies one way of a connection.
@@ -71,12 +73,5 @@ func translate(in, out Tuple) translation {
 		a, b := bigEndian(p[0].Port()), bigEndian(p[1].Port())
 		transport += uint32(^binary.NativeEndian.Uint16(a[:])) + uint32(binary.NativeEndian.Uint16(b[:]))
 	}
-	return translation{in != out, fold(network), fold(network + transport)}
-}
-
-func fold(sum uint32) uint16 {
-	for sum > 0xffff {
-		sum = sum&0xffff + sum>>16
-	}
-	return uint16(sum)
+	return translation{in != out, frame.Fold(uint64(network)), frame.Fold(uint64(network) + uint64(transport))}
 }

@@ -191,16 +191,4 @@ func (p Profile) checksumUDP6(b []byte, ip, udp int) {
 }
 
 // sum16 is the one's complement sum of b, with s before it (RFC 1071).
-func sum16(s uint32, b []byte) uint16 {
-	for len(b) > 1 {
-		s += uint32(binary.BigEndian.Uint16(b))
-		b = b[2:]
-	}
-	if len(b) == 1 {
-		s += uint32(b[0]) << 8
-	}
-	for s > 0xffff {
-		s = s>>16 + s&0xffff
-	}
-	return uint16(s)
-}
+func sum16(s uint32, b []byte) uint16 { return frame.Fold(frame.Sum(uint64(s), b)) }

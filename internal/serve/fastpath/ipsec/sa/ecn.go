@@ -60,7 +60,7 @@ func renewChecksum(b []byte, h ip, protocol uint8) {
 	if h.version == 6 {
 		addresses = b[8:40]
 	}
-	c := ^fold(sum(sum(uint64(len(p))+uint64(protocol), addresses), p))
+	c := ^frame.Fold(frame.Sum(frame.Sum(uint64(len(p))+uint64(protocol), addresses), p))
 	if c == 0 && protocol == frame.ProtoUDP {
 		c = 0xffff
 	}

@@ -92,30 +92,7 @@ func setLength(b []byte, h ip) {
 // fixChecksum writes the checksum of an IPv4 header.
 func fixChecksum(b []byte) {
 	b[10], b[11] = 0, 0
-	binary.BigEndian.PutUint16(b[10:], ^fold(sum(0, b)))
-}
-
-// sum adds up 16-bit words (RFC 1071).
-func sum(start uint64, b []byte) uint64 {
-	for len(b) >= 8 {
-		v := binary.BigEndian.Uint64(b)
-		start += v>>32 + v&0xffffffff
-		b = b[8:]
-	}
-	for ; len(b) >= 2; b = b[2:] {
-		start += uint64(binary.BigEndian.Uint16(b))
-	}
-	if len(b) == 1 {
-		start += uint64(b[0]) << 8
-	}
-	return start
-}
-
-func fold(s uint64) uint16 {
-	for s > 0xffff {
-		s = s&0xffff + s>>16
-	}
-	return uint16(s)
+	binary.BigEndian.PutUint16(b[10:], ^frame.Fold(frame.Sum(0, b)))
 }
 
 // outerBytes is the length of the outer IP header.
@@ -169,8 +146,8 @@ func (s *SA) udp(b []byte) {
 		return
 	}
 	from, to := s.p.Source.As16(), s.p.Target.As16()
-	start := sum(sum(uint64(len(b))+frame.ProtoUDP, from[:]), to[:])
-	c := ^fold(sum(start, b))
+	start := frame.Sum(frame.Sum(uint64(len(b))+frame.ProtoUDP, from[:]), to[:])
+	c := ^frame.Fold(frame.Sum(start, b))
 	if c == 0 {
 		c = 0xffff
 	}

@@ -101,30 +101,6 @@ func (b *Batch) Next(n int) *Packet {
 	return p
 }
 
-// sum adds up 16-bit words (RFC 1071), thirty-two bytes at a time.
-func sum(s uint64, b []byte) uint64 {
-	for len(b) >= 32 {
-		v, w := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
-		x, y := binary.BigEndian.Uint64(b[16:]), binary.BigEndian.Uint64(b[24:])
-		s += v>>32 + v&0xffffffff + w>>32 + w&0xffffffff + x>>32 + x&0xffffffff + y>>32 + y&0xffffffff
-		b = b[32:]
-	}
-	for ; len(b) >= 2; b = b[2:] {
-		s += uint64(binary.BigEndian.Uint16(b))
-	}
-	if len(b) == 1 {
-		s += uint64(b[0]) << 8
-	}
-	return s
-}
-
-func fold(s uint64) uint16 {
-	for s > 0xffff {
-		s = s&0xffff + s>>16
-	}
-	return uint16(s)
-}
-
 // pseudo is the sum of the pseudo-header for n bytes of a protocol (RFC 9293
 // 3.1, RFC 8200 8.1).
 func pseudo(b []byte, protocol uint8, n int) uint64 {
@@ -132,7 +108,7 @@ func pseudo(b []byte, protocol uint8, n int) uint64 {
 	if b[0]>>4 == 6 {
 		addresses = b[8:40]
 	}
-	return sum(uint64(protocol)+uint64(n), addresses)
+	return frame.Sum(uint64(protocol)+uint64(n), addresses)
 }
 
 // lengths writes the length of the packet into its IP header, and the IPv4
@@ -144,7 +120,7 @@ func lengths(b []byte, n int) {
 	}
 	binary.BigEndian.PutUint16(b[2:], uint16(n))
 	b[10], b[11] = 0, 0
-	binary.BigEndian.PutUint16(b[10:], ^fold(sum(0, b[:int(b[0]&15)*4])))
+	binary.BigEndian.PutUint16(b[10:], ^frame.Fold(frame.Sum(0, b[:int(b[0]&15)*4])))
 }
 
 // protocol returns that of a packet without extension headers or options in

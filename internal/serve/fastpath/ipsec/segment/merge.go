@@ -126,7 +126,7 @@ func (g *Group) joins(b []byte, transport, data int) bool {
 // intact verifies the TCP checksum: joined, it would be made anew and hide what
 // went wrong before.
 func intact(b []byte, transport int) bool {
-	return fold(sum(pseudo(b, tcp, len(b)-transport), b[transport:])) == 0xffff
+	return frame.Fold(frame.Sum(pseudo(b, tcp, len(b)-transport), b[transport:])) == 0xffff
 }
 
 func (g *Group) join(b []byte, data int) {
@@ -146,7 +146,7 @@ func (g *Group) finish() {
 	}
 	b := g.Parts[0]
 	lengths(b, g.length)
-	binary.BigEndian.PutUint16(b[g.tcp+16:], fold(pseudo(b, tcp, g.length-g.tcp)))
+	binary.BigEndian.PutUint16(b[g.tcp+16:], frame.Fold(pseudo(b, tcp, g.length-g.tcp)))
 	g.Header = Header{Flags: NeedsChecksum, GSO: TCPv4, HeaderLen: uint16(g.data), Size: uint16(g.size), ChecksumStart: uint16(g.tcp), ChecksumOffset: 16}
 	if g.tcp == 40 {
 		g.Header.GSO = TCPv6

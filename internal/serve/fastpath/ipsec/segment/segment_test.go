@@ -30,7 +30,7 @@ func super(six bool, n, size int) (Header, []byte) {
 		b = append(b, byte(i*7+i>>8))
 	}
 	lengths(b, len(b))
-	binary.BigEndian.PutUint16(b[head+16:], fold(pseudo(b, tcp, len(b)-head)))
+	binary.BigEndian.PutUint16(b[head+16:], frame.Fold(pseudo(b, tcp, len(b)-head)))
 	h := Header{Flags: NeedsChecksum, GSO: TCPv4, HeaderLen: uint16(head + 32), Size: uint16(size), ChecksumStart: uint16(head), ChecksumOffset: 16}
 	if six {
 		h.GSO = TCPv6
@@ -53,7 +53,7 @@ func TestThereAndBack(t *testing.T) {
 			for i := range batch.Packets {
 				p := batch.Packets[i].Bytes()
 				transport, data, _ := segmentOf(p)
-				if transport == 0 || !intact(p, transport) || transport == 20 && fold(sum(0, p[:20])) != 0xffff || len(p)-data > 1348 {
+				if transport == 0 || !intact(p, transport) || transport == 20 && frame.Fold(frame.Sum(0, p[:20])) != 0xffff || len(p)-data > 1348 {
 					t.Fatalf("%d bytes: segment %d is damaged: %x", n, i, p)
 				}
 				m.Add(p)
@@ -92,7 +92,7 @@ func TestKeptApart(t *testing.T) {
 		if change(p); name != "damaged" {
 			lengths(p, len(p))
 			p[36], p[37] = 0, 0
-			binary.BigEndian.PutUint16(p[36:], ^fold(sum(pseudo(p, tcp, len(p)-20), p[20:])))
+			binary.BigEndian.PutUint16(p[36:], ^frame.Fold(frame.Sum(pseudo(p, tcp, len(p)-20), p[20:])))
 		}
 		want := bytes.Clone(p)
 		m := &Merger{}

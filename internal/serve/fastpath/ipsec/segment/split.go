@@ -89,7 +89,7 @@ func (s *splitter) cut(b []byte, i, n int, into *Batch) {
 		binary.BigEndian.PutUint16(t[4:], uint16(len(t)))
 	}
 	t[at], t[at+1] = 0, 0
-	c := ^fold(sum(pseudo(p, s.protocol, len(t)), t))
+	c := ^frame.Fold(frame.Sum(pseudo(p, s.protocol, len(t)), t))
 	if c == 0 && s.protocol == udp {
 		c = 0xffff
 	}
@@ -102,7 +102,7 @@ func complete(h Header, b []byte) error {
 	if at+2 > len(b) {
 		return ErrMalformed
 	}
-	c := ^fold(sum(0, b[start:]))
+	c := ^frame.Fold(frame.Sum(0, b[start:]))
 	if c == 0 {
 		c = 0xffff // both stand for zero; UDP wants this one (RFC 768)
 	}
